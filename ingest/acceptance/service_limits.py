@@ -124,13 +124,12 @@ def judged_limit(limit: ServiceLimit, tests: Sequence[AcceptanceTest], runs: Map
     measured = (max if limit.key == TAIL else min)(known, default=None)
     failed = [f"{load.name}: {one.why}" for one, load in found if one.result == FAIL]
     open_tests = [f"{load.name}: {one.why}" for one, load in found if one.result not in (PASS, FAIL)]
+    open_tests += [] if found else ["no test shows it"]
     if failed:
         return LimitFound(FAIL, measured, "; ".join(failed))
     if open_tests:
         more = f" and {len(open_tests) - 1} more" if len(open_tests) > 1 else ""
         return LimitFound(NOT_TESTED, measured, f"{open_tests[0]}{more}")
-    if not found:
-        return LimitFound(NOT_TESTED, measured, "no test shows it")
     return LimitFound(PASS, measured, f"in all {len(found)} loads")
 
 

@@ -109,7 +109,7 @@ class Observed:
     #: the options that fio recorded, each set of them once; None for an entry without
     recorded: tuple[Mapping[str, str] | None, ...] = ()
     contradictions: tuple[str, ...] = ()  # figures of the result that do not agree with each other, in words
-    alike: int = 0  # threads whose requests and latencies are those of another one to the last digit
+    remarks: tuple[str, ...] = ()  # what a run seldom shows that was as stated, in words; it fails nothing
 
 
 @dataclass(frozen=True)
@@ -126,3 +126,4 @@ class Run:
     began: str = ""  # start or end as the tool writes it; empty without one
     command: str = ""  # line that started the tool, where its result has one
     hosts: tuple[str, ...] = ()  # names of the machines that the result has
+    clocks: tuple[str, ...] = ()  # further times of the run that the result has, some without their zone

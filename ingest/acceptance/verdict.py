@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 SHARE, TIMES = "share", "times the mean"
 #: The one word on a folder of tests.
 ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
+#: What `valid` leaves open, said wherever validity is printed.
+UNPROVEN = "no file proves that a run took place or missed all caches: be present, or compare hashes sent as each run ended"
 WRITTEN = "a file of `ingest accept`"
 SCHEMA_FILE = Path(__file__).parent / "tests.schema.json"
 

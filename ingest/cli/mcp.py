@@ -60,12 +60,11 @@ def function_of(tool: str) -> Any:
 
 def schema_of(tool: str) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments."""
-    known = arguments_of(function_of(tool))
-    properties: dict[str, dict[str, Any]] = {}
+    known, properties = arguments_of(function_of(tool)), dict[str, dict[str, Any]]()
     for name in TOOLS[tool].listed:
         properties[name] = {"type": list(_types(name, known[name]))}
         if (declared := known[name].declared) is not None:
-            # The beginning of its help, as far as it says what the option is.
+            # The beginning of an option's help, as far as it says what the option is.
             properties[name]["description"] = re.split(r"[:;.,(]( |$)|\s\[", declared.text.replace("`", ""))[0]
     properties["answer_as"] = {"enum": [*FORMS]}
     needed = [name for name in TOOLS[tool].listed if known[name].required]

@@ -38,7 +38,7 @@ DECISIONS = Kind("decisions on reservations, such as `R-CAP-03: {accept: why}`",
 def command(offers: tuple[str, ...], sent: str | None, form: str | None, output: Sequence[str], **options: Any) -> None:
     for name, kind in (("weights", WEIGHTS), ("decisions", DECISIONS)):
         if options[name]:
-            path, options[name] = Path(options[name]), read_yaml(Path(options[name]), kind)
+            options[name] = read_yaml(path := Path(options[name]), kind)
             if not isinstance(options[name], dict):
                 raise IngestError(f"{path}: expected {kind.name}")
     with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there

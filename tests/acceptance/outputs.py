@@ -76,7 +76,7 @@ ordering inter file : constant task offset
 task offset         : 1
 nodes               : {nodes}
 tasks               : {tasks}
-clients per node    : 2
+clients per node    : {tasks // nodes}
 memoryBuffer        : CPU
 dataAccess          : CPU
 GPUDirect           : 0
@@ -92,11 +92,13 @@ Results:
 access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 {noise}WARNING: Expected aggregate file size       = 16777216
-WARNING: Using actual aggregate bytes moved = 2306211840
+WARNING: Using actual aggregate bytes moved = {mib * took * 2**20:.0f}
 read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
 
 Summary of all tests:
-Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs) \
+  Min(OPs)  Mean(OPs)     StdDev    Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand \
+seed segcnt   blksiz    xsize aggs(MiB)   API RefNum
 read         {rates}   0.00    {f"{mib * 2**20 / xfer:.2f}   " * 3} 0.00{"     0" * 15}  {mib * took:.1f} POSIX      0
 Finished            : Mon Jan  5 11:00:03 2026
 """

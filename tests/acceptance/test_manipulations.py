@@ -183,6 +183,7 @@ EDITED = {
         lambda found: found["jobs"][1]["job options"].update(ioengine="null"),
         "ioengine: found null",
     ),
+    "one clock of two": (lambda found: found.update(timestamp=found["timestamp"] - 86_400), "clock: found 1"),
     "a run of tomorrow": (lambda found: found.update(timestamp_ms=found["timestamp_ms"] + 3 * 86_400_000), "in the future"),
     "a run of 2001": (lambda found: found.update(timestamp_ms=978_307_200_000), "another time than the script recorded"),
     "a thread of another client": (lambda found: found["jobs"][1].update(hostname="other"), "clients: found 2"),
@@ -215,7 +216,7 @@ def test_nobody_measures_the_same_figures_twice(copied):
     found["jobs"][1] |= {key: one for key, one in found["jobs"][0].items() if key == "read" or key.startswith("latency_")}
     first.write_text(json.dumps(found))
     listed_anew(first)
-    assert "1 threads of " in " ".join(words_on(copied, READ)[1])
+    assert "1 threads have the figures" in " ".join(words_on(copied, READ)[1])
 
 
 def test_a_rate_that_is_raised_by_what_its_tool_rounds_gains_nothing(copied):
@@ -261,7 +262,14 @@ def in_memory(results):
     log.write_text(re.sub(r"(# \d+ \d+ \S+) \S+", r"\1 tmpfs", log.read_text()))
 
 
+def unwaited(results):
+    found = json.loads((path := results / f"{READ}.run1.json").read_text())
+    path.write_text(json.dumps({**found, "jobs": [{**job, "ctx": 3} for job in found["jobs"]]}))
+    listed_anew(path)
+
+
 FILES = {
+    "reads of memory": (unwaited, "6 context switches for "),
     "runs left out": (chosen, "runs left out: 1, 2, 3, 4, 5 and 50 more"),
     "a run left out": (lambda results: (results / f"{READ}.run1.json").unlink(), "runs left out: 1"),
     "the last run left out": (lambda results: (results / f"{READ}.run2.json").unlink(), "runs left out: 2"),
@@ -337,24 +345,18 @@ SAMPLES = r'("train_throughput_mean_samples_per_second": )[\d.]+'
 OTHERS = {
     "IOR, rate edited": (ior, swap("    130.00  ", "    390.00  "), "KiB by requests and their size"),
     "IOR, rate and requests": (ior, swap(r"130.00  1040.00 ", "390.00  3120.00 "), "expected the 130.00 MiB/s of its summary"),
-    "IOR, all but the bytes": (
-        ior,
-        swap(r"\b(130|1040)(?=\.00)", tripled_figure),
-        "MiB of its summary",
+    "IOR, all but the bytes": (ior, swap(r"\b(130|1040)(?=\.00)", tripled_figure), "MiB of its summary"),
+    "IOR, bytes moved": (ior, swap(r"(bytes moved = )\d", r"\g<1>9"), "MiB of its summary"),
+    "IOR, no bytes moved": (ior, swap(r"(?m)^WARNING.*\n", ""), "MiB of its summary"),
+    "IOR, fewer columns": (ior, swap(r"\S+ (?=POSIX +0)", ""), "summary: not in the result"),
+    "IOR, another start": (ior, swap(r"(?m)^(StartTime.*) 5 ", r"\1 4 "), "clock: found Mon Jan  4 10:00:00 2026 too"),
+    "IOR, all tasks on one node": (ior, swap(r"(?m)^(clients per node +: )2", r"\g<1>256"), "expected 256 tasks on 128 nodes"),
+    "mdtest, all on one node": (
+        opens,
+        swap("(?m)^256 ", f"Nodemap: {'1' * 256}\\n256 "),
+        "found 256 of 256 tasks on the first",
     ),
-    "IOR, a higher lowest rate": (ior, swap(r"(?m)^(read +130.00 +)130.00", r"\g<1>390.00"), "lowest rate: found 130.00 MiB/s"),
-    "IOR, requests of the summary": (ior, swap(r"(0\.00 +)1040\.00( +1040)", r"\g<1>9040.00\2"), "requests/s of its summary"),
-    "IOR, no summary": (ior, swap(r"(?m)^read +130.00 +130.*\n", ""), "summary: not in the result"),
-    "IOR, another duration": (ior, swap(r"(stonewallingTime +: )\d+", r"\g<1>2"), "stonewallingTime: found 2"),
-    "IOR, no end": (ior, swap(r"(?m)^Finished.*\n", ""), "no start and end in the result"),
-    "IOR, another engine": (ior, swap(r"(?m)^(api +: )POSIX", r"\1MMAP"), "api: found MMAP, expected POSIX"),
-    "IOR, another folder": (ior, swap(r"(?m)^(test filename +: )\S+", r"\1/dev/shm/x"), "test filename: found /dev/shm/x"),
-    "IOR, an end too early": (ior, swap("11:00:03", "10:00:03"), "time: found 3 s between start and end"),
-    "IOR, O_DIRECT dropped": (ior, swap(" --posix.odirect", ""), "expected --posix.odirect"),
-    "IOR, own pages": (ior, swap(" -C ", " "), "expected -C"),
-    "IOR, equal contents": (ior, swap("-l random", "-l timestamp"), "found timestamp"),
-    "IOR, folder in memory": (ior, swap(r"-o \S+/", "-o /dev/shm/"), "folder: found one in memory"),
-    "IOR, shorter": (ior, swap(r"-D \d+", "-D 2"), "command line: found"),
+    "elbencho, a slow start": (phase, swap(r'("first_done".*?"bytes/s": ")\d+', r"\g<1>9"), "until the first thread was done"),
     "mdtest, mean edited": (opens, swap(r"(File read .*)15000\.500( +0\.000)", r"\g<1>45000.500\2"), "file/s"),
     "mdtest, rates of more time": (opens, swap(r"(?<=finished at )\S+ \S+", "01/05/2026 10:00:01"), "time: found 1 s between"),
     "mdtest, all rates edited": (opens, swap(r"\b(\d+)(?=\.\d{3}\b)", tripled_figure), "s between start and end, expected"),

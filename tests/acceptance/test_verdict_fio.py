@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -146,7 +147,7 @@ def test_a_99_percent_latency_above_the_stated_one_is_a_remark_and_no_failure(co
     remarks = [text for text in answer.warnings if text.startswith("T-MIX-01-fio: 99 %")]
     assert len(remarks) == above
     assert all("beside a stated 10 ms" in text for text in remarks)
-    assert any("4 threads of " in text and "to the last digit" in text for text in answer.warnings)
+    assert any("4 threads have" in text and "to the last digit" in text for text in answer.warnings)
 
 
 @pytest.mark.parametrize(("share", "same"), [(1.0099, True), (1.0101, False), (0.9901, True), (0.9899, False)])
@@ -157,13 +158,6 @@ def test_requests_in_queues_may_start_in_the_ramp_and_end_after_it(share, same):
     load = Load("T", "read", "random", 131072, 1, 1, 1, None, None, "", 1.0, "B/s", depth=2)
     reasons = list(_differences(load, Observed("T", "read", 1.0, "B/s", io_bytes=131072 * share, direct=True)))
     assert ([text for text in reasons if text.startswith("block size")] == []) == same
-
-
-def test_an_old_fio_prints_kibibytes_alone(copied):
-    path = spoil(copied, "T-READ-01-fio", lambda found: found)
-    new = fio.read(path.read_text(), "x")[0].loads[0].rate
-    path = spoil(copied, "T-READ-01-fio", lambda found: [job["read"].pop("bw_bytes") for job in found["jobs"]])
-    assert fio.read(path.read_text(), "x")[0].loads[0].rate == pytest.approx(new, rel=1e-4)
 
 
 def smaller(found):
@@ -202,7 +196,7 @@ def test_a_run_that_is_not_the_job_does_not_count(copied, change, why):
 
 def test_a_slow_run_of_three_leaves_the_verdict_open(copied, tmp_path):
     ingest.accept(plan(tmp_path, times(1e-3)), tmp_path / "three", tool="fio", scale="1node", repeats=3)
-    source = (copied / "results" / "T-READ-01-fio.run1.json").read_text()
+    source = re.sub(r'"time(stamp)?" :', '"" :', (copied / "results" / "T-READ-01-fio.run1.json").read_text())
     results = tmp_path / "results"
     results.mkdir()
     for run in (1, 2):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +39,7 @@ GENERATORS = {
     "mdtest": LoadGenerator(mdtest.VERSION, mdtest.job_files, mdtest.loads),
     "elbencho": LoadGenerator(elbencho.VERSION, elbencho.job_files, elbencho.loads),
     "dlio": LoadGenerator(dlio.VERSION, dlio.job_files, dlio.loads, dlio.parameters),
-    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, dlio.mlperf_loads, dlio.mlperf_parameters),
+    dlio.MLPERF: LoadGenerator(dlio.MLPERF_VERSION, dlio.mlperf_files, partial(dlio.loads, ruled=True), dlio.mlperf_parameters),
 }
 
 

@@ -49,17 +49,12 @@ def direct(task: Task) -> float:
     return data.uncached if data and whole and whole > data.room else 0
 
 
-def loads(task: Task) -> tuple[Load, ...]:
-    """The load as DLIO runs it: from the data set that MLPerf Storage demands, or with direct I/O from a smaller one."""
-    if task.rehearsal:
+def loads(task: Task, *, ruled: bool = False) -> tuple[Load, ...]:
+    """The load as DLIO runs it: from data by the rule of MLPerf Storage, or unless `ruled` from fewer with direct I/O."""
+    if task.rehearsal and not ruled:
         return task.loads
-    whole = direct(task) or float(solve("memory_rule_bytes", task.given))
+    whole = (0 if ruled else direct(task)) or float(solve("memory_rule_bytes", task.given))
     return (replace(task.load, dataset_bytes=round(whole)),)
-
-
-def mlperf_loads(task: Task) -> tuple[Load, ...]:
-    """The load of MLPerf Storage, whose rule on the memory of the clients always holds."""
-    return (replace(task.load, dataset_bytes=round(solve("memory_rule_bytes", task.given))),)
 
 
 def job_files(task: Task) -> dict[str, str]:

@@ -130,6 +130,10 @@ def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iter
     moved, requests = (number(facts.get(name), f"{path}: {name}") for name in ("bytes", "iops"))
     if load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
         yield f"rate: found {load.rate:,.0f} B/s, expected {moved / load.seconds:,.0f} B/s of its bytes and time"
+    first = table(facts.get("first_done", {}), f"{path}: first_done")
+    most = number(first.get("bytes/s", load.rate), f"{path}: bytes/s") * (load.seconds or 0)
+    if moved > most * (1 + ROUNDED) + (load.io_bytes or 0) * (load.threads or 0):
+        yield f"bytes: found {moved:,.0f}, expected at most {most:,.0f} at the rate until the first thread was done"
     if load.latency_seconds is None and "--lat" in str(facts.get("command")):
         yield "latency: not in the result, expected that of its requests"
     spread = [number(facts[name], f"{path}: {name}") for name in ("min_us", "avg_us", "max_us") if name in facts]

@@ -243,8 +243,6 @@ def section(name: str, options: Mapping[str, object]) -> str:
 LOGS = ".bw"
 #: The total that a driver appends to its clients; counting it would double every rate.
 SUM = "All clients"
-RESULT_ENGINES = {"filecreate": "create"}
-_SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
 
 def read(text: str, path: str) -> list[Run] | None:
@@ -271,7 +269,8 @@ def read(text: str, path: str) -> list[Run] | None:
     test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", found.get("timestamp", "")))
     hosts = tuple(sorted({str(job["hostname"]) for job in jobs if "hostname" in job}))
-    return [Run("fio", path, test, loads, version, began=began, hosts=hosts)]
+    clocks = (str(found.get("timestamp", "")), str(found.get("time", "")))
+    return [Run("fio", path, test, loads, version, began=began, hosts=hosts, clocks=clocks)]
 
 
 def sections(text: str) -> dict[str, dict[str, str]]:
@@ -298,7 +297,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
 
     direction = "write" if sum(values("write", "total_ios")) else "read"
     moving, requests, moved = parts[direction], sum(values(direction, "total_ios")), sum(values(direction, "io_bytes"))
-    engine = RESULT_ENGINES.get(str(options.get("ioengine")), "")
+    engine = "create" if options.get("ioengine") == "filecreate" else ""
     metadata = engine or ("open" if str(options.get("openfiles")) == "1" else "")
     # A thread that ended early would pass for a slow one; the threads of a pass over files end as they finish.
     ends = values(direction, "runtime")
@@ -309,12 +308,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     rates: list[float] = []
     clients: dict[tuple[str, str], float] = {}
     for job, part in zip(jobs, moving, strict=True):
-        if "bw_bytes" in part:
-            stated.append(number(part["bw_bytes"], f"{where}: bw_bytes"))
-        else:
-            # Older versions print KiB/s alone.
-            older = {"reported_kibibytes_per_second": number(part.get("bw"), f"{where}: bw")}
-            stated.append(float(solve("bandwidth_from_kibibytes", older)))
+        stated.append(number(part.get("bw_bytes"), f"{where}: bw_bytes"))
         spent, done = (number(part.get(key, 0), f"{where}: {key}") for key in ("runtime", "io_bytes"))
         # Milliseconds are whole numbers: beyond that the lower of two figures counts.
         rates.append(min(stated[-1], done / (spent - 1) * 1000) if spent > 1 and done else stated[-1])
@@ -326,7 +320,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     threads = len(clients) * int(number(options.get("numjobs", 1), f"{where}: numjobs")) if grouped else len(jobs)
     mixed = direction == "write" and sum(values("read", "total_ios")) > 0
     rw = str(options.get("rw", options.get("readwrite", "")))
-    size = re.fullmatch(r"(\d+)([kmgt]?)i?b?", str(options.get("size", "")).lower())
+    size = str(options.get("size", ""))
     of_all = "filename" in options or "$jobnum" not in str(options.get("filename_format", "$jobnum"))
     kinds = sorted({str(job.get("error", 0)) for job in jobs} - {"0"})
     counted = sum(int(number(job.get("total_err", 0), f"{where}: total_err")) for job in jobs)
@@ -347,6 +341,11 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     # One of a kind: each thread has its own figures.
     unlike = {text.partition(":")[0]: text for text in reversed(told)}
     spreads = Counter(json.dumps([part.get("total_ios"), part.get("lat_ns"), part.get("clat_ns")]) for part in moving)
+    copied, blocking = len(moving) - len(spreads), options.get("ioengine") == "psync" and not metadata and not mixed
+    remarks = [f"{copied} threads have the figures of another one to the last digit"] * (copied > 0)
+    slept = total([number(job["ctx"], f"{where}: ctx") for job in jobs if "ctx" in job])
+    if blocking and slept < requests * SLEPT and all("ctx" in job for job in jobs):
+        remarks.append(f"{slept:,.0f} context switches for {requests:,.0f} requests, as of a cache, memory or holes in files")
     logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
     return Observed(
         name=name,
@@ -362,7 +361,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         threads=threads,
         handled=requests if metadata else None,
         seconds=seconds,
-        dataset_bytes=int(size[1]) * _SIZES[size[2]] * (1 if of_all else threads) if size else None,
+        dataset_bytes=int(size) * (1 if of_all else threads) if size.isdigit() else None,
         direct=str(options.get("direct", "0")) == "1",
         errors=", ".join([f"error {kind}" for kind in kinds] or faults),
         depth=depth if rw else None,
@@ -373,12 +372,14 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients.values()) else None,
         recorded=tuple(recorded),
         contradictions=tuple(unlike.values()),
-        alike=len(moving) - len(spreads),
+        remarks=tuple(remarks),
     )
 
 
 #: Share by which figures that fio rounds may differ, and by which requests at both ends of a run may exceed Little's law.
 ROUNDED, LITTLE = 0.02, 0.05
+#: Least share of blocking requests for which a thread sleeps: a client in user space may poll, so that fewer are a remark.
+SLEPT = 0.5
 #: Factor by which the mean rate may exceed the highest rate of the samples of a short run.
 SAMPLED = 1.5
 
@@ -396,7 +397,6 @@ def _contradictions(part: Mapping[str, Any], rate: float, threads: float, depth:
     seconds, requests, moved = value("runtime") / 1000, value("total_ios"), value("io_bytes")
     if not seconds or not requests:
         return
-    # Older versions print whole KiB/s.
     if abs(rate - moved / seconds) > ROUNDED * rate + 1024:
         yield f"rate: found {rate:,.0f} B/s, expected {moved / seconds:,.0f} B/s of its bytes and time"
     if "iops" in part and abs(value("iops") - requests / seconds) > ROUNDED * value("iops") + 1:

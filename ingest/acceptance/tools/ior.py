@@ -71,8 +71,6 @@ COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "iops": "IOPS", "blockKiB":
 ECHOED = {"a": "api", "o": "test filename", "D": "stonewallingTime", "s": "segments"}
 #: how IOR writes its start and its end
 CLOCK = "%a %b %d %H:%M:%S %Y"
-#: columns of a line of the summary, the moved MiB third from its end
-SUMMARY_COLUMNS = 27
 
 
 def read(text: str, path: str) -> list[Run] | None:
@@ -92,25 +90,32 @@ def read(text: str, path: str) -> list[Run] | None:
     told = [one for option, name in ECHOED.items() for one in elsewhere(command, option, options.get(name), name)]
     told += [f"{name}: not in the result" for name in ECHOED.values() if name not in options]
     told += unlike_span(began, options.get("Finished", ""), CLOCK, sum(load.seconds or 0 for load in loads))
-    told += [one for way in ("read", "write") for one in _summed(text, way, results, path)]
+    told += _summed(text, results, path)
+    if (placed := options.get("clients per node", "")).isdigit() and int(placed) * (loads[0].clients or 0) != loads[0].threads:
+        told.append(f"clients per node: found {placed}, expected {loads[0].threads} tasks on {loads[0].clients} nodes")
     loads = [replace(load, contradictions=(*load.contradictions, *told)) for load in loads]
     hosts = tuple(options.get("Machine", "").split()[1:2])
-    return [Run("ior", path, test, (load,), version, began=began, command=command, hosts=hosts) for load in loads]
+    run = Run("ior", path, test, (), version, began=began, command=command, hosts=hosts, clocks=(options.get("StartTime", ""),))
+    return [replace(run, loads=(load,)) for load in loads]
 
 
-def _summed(text: str, way: str, results: Sequence[Mapping[str, Any]], path: str) -> Iterator[str]:
+def _summed(text: str, results: Sequence[Mapping[str, Any]], path: str) -> Iterator[str]:
     """Where the summary below IOR's table states another highest rate, or other bytes than the rate of one run moves (MiB)."""
-    rows = re.findall(rf"^{way}\s.*$", text.partition("Summary of all tests:")[2], re.MULTILINE)
-    rates = [number(one["bwMiB"], f"{path}: bandwidth") for one in results if one["access"] == way]
-    if not rows or not rates:
-        yield from ["summary: not in the result"] if rates else []
+    way, table = results[0]["access"], text.partition("Summary of all tests:")[2]
+    names, row = (group(rf"^({word}\s.*)$", table).split() for word in ("Operation", way))
+    cells = dict(zip(names, row, strict=False))
+    if len(names) != len(row) or not {"#Tasks", "aggs(MiB)"} < cells.keys():
+        yield "summary: not in the result"
         return
-    cells = rows[0].split()
-    requests = max(rates) * 1024 / max(number(results[0]["xferKiB"], f"{path}: transfer"), 1e-9)
-    stated = [("rate", "MiB/s", max(rates), cells[1]), ("lowest rate", "MiB/s", min(rates), cells[2]),
-              ("rate", "requests/s", requests, cells[5])]  # fmt: skip
-    if len(rates) == 1 and len(cells) == SUMMARY_COLUMNS:
-        stated.append(("bytes", "MiB", rates[0] * number(results[0]["totalTime"], f"{path}: total"), cells[-3]))
+    rates = [number(one["bwMiB"], f"{path}: bandwidth") for one in results if one["access"] == way]
+    block, size, whole = (number(results[0][name], f"{path}: {name}") for name in ("blockKiB", "xferKiB", "totalTime"))
+    stated = [("rate", "MiB/s", max(rates), row[1]), ("lowest rate", "MiB/s", min(rates), row[2]),
+              ("rate", "requests/s", max(rates) * 1024 / max(size, 1e-9), row[5])]  # fmt: skip
+    if len(results) == 1:
+        # IOR warns of the bytes where they are not those of the files.
+        moved = group(r"actual aggregate bytes moved = (\d+)", text)
+        held = float(moved) / 2**20 if moved else block * number(cells["#Tasks"], f"{path}: tasks") / 1024
+        stated += [("bytes", "MiB", rates[0] * whole, cell) for cell in (cells["aggs(MiB)"], f"{held:.1f}")]
     for name, unit, found, cell in stated:
         if abs(found - number(cell, f"{path}: summary")) > ROUNDED * found + 1:
             yield f"{name}: found {found:,.2f} {unit}, expected the {cell} {unit} of its summary"

@@ -59,6 +59,7 @@ def job_files(task: Task) -> dict[str, str]:
 
 
 _LAUNCHED = re.compile(r"(?<!\S)mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")
+_AT = r"^-- {} at (.*) --$"
 _BEGAN = re.compile(r"^-- started at ", re.MULTILINE)
 _RATE = re.compile(r"^[ \t]*File (creation|stat|read|removal)[ \t]*:?[ \t](.*)$", re.MULTILINE)
 #: the last columns of a rate: max, min, mean and deviation of whole iterations
@@ -117,27 +118,28 @@ def _read(text: str, path: str) -> Run:
         handled=float(solve("files_of_all_tasks", files)) if each else None,
         errors=errors_in(text),
     )
-    began, ended = (group(rf"^-- {word} at (.*) --$", text) for word in ("started", "finished"))
-    load = replace(load, contradictions=tuple(_contradictions(rows, load, passes, text, began, ended, command)))
-    return Run("mdtest", path, test, (load,), launched[1], began=began, command=command)
+    load = replace(load, contradictions=tuple(_contradictions(rows, load, text, command)))
+    return Run("mdtest", path, test, (load,), launched[1], began=group(_AT.format("started"), text), command=command)
 
 
-def _contradictions(
-    rows: Sequence[tuple[str, list[str]]], load: Observed, passes: str, text: str, began: str, ended: str, command: str
-) -> Iterator[str]:
+def _contradictions(rows: Sequence[tuple[str, list[str]]], load: Observed, text: str, command: str) -> Iterator[str]:
     """Where rates do not agree with each other, with the passes, or with the time between start and end."""
     for operation, cells in rows:
         most, least, mean, _ = (number(cell, f"rate of {operation}") for cell in cells[-COLUMNS:])
         if not least * (1 - 1e-6) <= mean <= most * (1 + 1e-6):
             yield f"rate of {operation}: found a mean of {mean:,.0f} file/s, expected from {least:,.0f} to {most:,.0f} file/s"
-    ran = group(r"^SUMMARY rate.*of (\d+) iterations", text)
-    if ran and ran != (passes or "1"):
-        yield f"passes: found {ran} in the summary, expected {passes or 1} of the command line"
+    ran, passes = group(r"^SUMMARY rate.*of (\d+) iterations", text), int(group(r" -i (\d+)\b", command) or 1)
+    if ran and int(ran) != passes:
+        yield f"passes: found {ran} in the summary, expected {passes} of the command line"
     rates = [float(cells[-2]) for _, cells in rows]
     phases = sum(load.handled / rate for rate in rates if rate) if load.handled else 0.0
+    began, ended = (group(_AT.format(word), text) for word in ("started", "finished"))
     yield from unlike_span(began, ended, CLOCK, phases, all_timed=phases > 0)
     ranks, counted = (group(rf"^{line} files", text) or "0" for line in (r"(\d+) tasks, \d+", r"\d+ tasks, (\d+)"))
-    if load.handled and (int(ranks) != load.threads or int(counted) * int(passes or 1) != load.handled):
-        expected = f"{load.handled / int(passes or 1):,.0f} of {load.threads}"
+    if load.handled and (int(ranks) != load.threads or int(counted) * passes != load.handled):
+        expected = f"{load.handled / passes:,.0f} of {load.threads}"
         yield f"files: found {int(counted):,} of {ranks} tasks, expected {expected} of its command line"
+    beside = group(r"^Nodemap: ([01]+)$", text).count("1")
+    if beside and beside * (load.clients or 0) != load.threads:
+        yield f"clients: found {beside} of {load.threads} tasks on the first one, expected as many on each of {load.clients}"
     yield from elsewhere(command, "d", group(r"^Path[ \t]*: (.*)$", text), "folder")

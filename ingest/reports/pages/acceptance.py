@@ -9,7 +9,7 @@ from ingest.acceptance.judgement import PASS, TestVerdict
 from ingest.acceptance.pack import required_rate
 from ingest.acceptance.path_benchmark import QUESTION, PathBenchmark
 from ingest.acceptance.test_spec import TOOLS
-from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES, Verdict
+from ingest.acceptance.verdict import ACCEPTED, SHARE, TIMES, UNPROVEN, Verdict
 from ingest.reports.labels import counted, plain
 from ingest.reports.page import Page, Section, attributes, joined, page_of, results_line
 from ingest.units import display
@@ -61,8 +61,7 @@ def acceptance_page(made: Acceptance) -> Page:
     ]
     header = ("test", *of_test[1:], "load", *of_load[1:])
     title = f"{made.effort.words}; " + ("rehearsal on one machine for " if made.setting.rehearsal else "") + made.site
-    total = made.effort.words.partition(":")[0]
-    answer = joined("Takes", [total, counted(len(made.tests), "test")], len(made.warnings))
+    answer = joined("Takes", [made.effort.words.partition(":")[0], counted(len(made.tests), "test")], len(made.warnings))
     return page_of(title, sections, (header, *flat), answer)
 
 
@@ -94,7 +93,7 @@ def verdict_page(answer: Verdict) -> Page:
         Section("Tests", JUDGED, judged_rows(answer.tests)),
         *(Section(f"Degraded operation, {ident}", JUDGED, judged_rows(tests)) for ident, tests in answer.degraded.items()),
         Section("Results that are not valid", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
-        Section("Runs", RUNS, evidence_rows(answer), (answer.span,) * bool(answer.span)),
+        Section("Runs", RUNS, evidence_rows(answer), (answer.span, UNPROVEN) * bool(answer.span)),
         Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
     ]
     header = ("id", "requirement", "priority", "result", "measured", "low", "high", "required", "unit", "margin", "runs", "why")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ingest.acceptance.verdict import SHARE, Verdict
+from ingest.acceptance.verdict import SHARE, UNPROVEN, Verdict
 from ingest.accounting.ledger import PARTS
 from ingest.accounting.result import days
 from ingest.configuration import decimal_units
@@ -129,7 +129,7 @@ def verdict_workbook(answer: Verdict) -> bytes:
     sections = {
         **{section.title: section.lines for section in inspection_sections(answer)},
         "Results that are not valid": [f"{name}: {why}" for name, why in answer.refused.items()],
-        "Runs": [*[answer.span] * bool(answer.span), *map(", ".join, evidence_rows(answer))],
+        "Runs": [*[answer.span, UNPROVEN] * bool(answer.span), *map(", ".join, evidence_rows(answer))],
         "Tests judged": [f"tests.json with sha256 {answer.manifest_hash}", f"Made by ingest {__version__}."],
     }
     write_sections(front, sections)
