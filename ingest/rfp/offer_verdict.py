@@ -47,7 +47,7 @@ from ingest.rfp.requirement_lines import (
     sheet_differences,
     stated_lines,
 )
-from ingest.rfp.response_form import COMPLY, NO, PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
+from ingest.rfp.response_form import PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import OF_THE_PAGE, PROPERTY, Rows, other_sheets, page_texts, read_sheets
 
 if TYPE_CHECKING:
@@ -197,14 +197,14 @@ class Response(InteractiveResult):
 def credit(line: LineVerdict) -> float:
     """The share of a target that an offer earns, from 0 to 1.
 
-    1 where it is met, one half where the vendor complies in part, offered over required where the value misses, and 0 for "no",
-    for no answer, for a "yes" without a value and for a unit that is to be confirmed.
+    1 where it is met, one half where the vendor complies in part, offered over required where the value misses, whether the
+    vendor says so or not, and 0 for no value, for a "no" beside a value that meets it and for a unit that is to be confirmed.
     """
     if line.verdict == MET:
         return 1
     if line.verdict == PARTLY:
         return PARTIAL_CREDIT
-    if line.verdict == MISSED and line.stated.get(COMPLY) != NO and line.margin is not None:
+    if line.verdict == MISSED and line.margin is not None and line.margin < 0:
         return 1 + line.margin
     return 0
 
