@@ -486,13 +486,14 @@ def _title(run: Run) -> str:
 def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     """That a run of so many tokens has another rate than `bw` gives the job, which is not told them."""
     batch = rate.job.batch_tokens
-    if batch is None or batch.origin == "user":
+    if batch is None or batch.origin == "user" or any(option in rate.job.numbers for option in RATE_OPTIONS):
         return
-    jobs = (rate.job, revised(rate.job, batch_tokens=None))
-    own, other = (rate_basis_of(job, catalog).level.given.get(RATE) for job in jobs)
-    if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
-        size = float(f"{batch.value:.3g}")
-        yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
+    given = [rate_basis_of(job, catalog).level.given.items() for job in (rate.job, revised(rate.job, batch_tokens=None))]
+    own, other = (float(solve(RATE, {name: item.value for name, item in items})) for items in given)
+    if not math.isclose(other, own, rel_tol=SAME_RATE):
+        yield told(
+            "W118", batch=f"{float(f'{batch.value:.3g}'):,.0f}", own=display(own, RATE_UNIT), other=display(other, RATE_UNIT)
+        )
 
 
 def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
