@@ -222,8 +222,7 @@ def parse(written: object, unit: str, what: str) -> float:
     elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
         if meant := needs_unit(number, unit, suffix):
-            short = physical(unit)
-            meant = next((one for key, one in LIKELY.items() if key in what and unit_factor(one[0])[1] == short), meant)
+            meant = next((of for at, of in LIKELY.items() if at in what and unit_factor(of[0])[1] == physical(unit)), meant)
             spelled = [f"{match[1]}{'' if one.startswith('/') else ' '}{one}" for one in meant]
             if number >= LARGE and not suffix:  # of base units, as programs print them
                 spelled = [f"{match[1]} {physical(unit)}", display(number, unit, binary=False)]
