@@ -149,6 +149,8 @@ def nearest(found: str, known: Iterable[str], figures: int = 0) -> str:
     by_lower: dict[str, str] = {}
     for word in known:
         by_lower.setdefault(word.lower(), word)
+    if alike := [word for word in by_lower if word.replace("o", "0") == found.lower().replace("o", "0")]:  # h1OO
+        return f"; did you mean '{by_lower[alike[0]]}'?"
     matches = difflib.get_close_matches(found.lower(), by_lower, n=1, cutoff=0.66)
     if not matches or not _is_slip(found.lower(), matches[0]) or (figures and _is_other(found.lower(), matches[0], figures)):
         return ""

@@ -7,6 +7,7 @@ import errno
 import gc
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -343,16 +344,12 @@ def _clearing_up_when_terminated() -> Iterator[None]:
     known = (getattr(signal, name) for name in SIGNALS if hasattr(signal, name))
     free = [number for number in known if signal.getsignal(number) == signal.SIG_DFL]
     for number in free:
-        signal.signal(number, _end)
+        signal.signal(number, lambda received, _: sys.exit(128 + received))
     try:
         yield
     finally:
         for number in free:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _end(number: int, _: Any) -> None:
-    raise SystemExit(128 + number)
 
 
 def _unwritable(target: Path, why: str | None) -> IngestError:

@@ -37,7 +37,7 @@ SCALED = {
 PLAIN = {
     **dict.fromkeys(("s", "sec", "second"), (1, "s")),
     **dict.fromkeys(("min", "minute"), (60, "s")),
-    **dict.fromkeys(("h", "hour"), (3600, "s")),
+    **dict.fromkeys(("h", "hr", "hrs", "hour"), (3600, "s")),
     **dict.fromkeys(("d", "day"), (86400, "s")),
     "week": (604800, "s"),
     **dict.fromkeys(("y", "year"), (31557600, "s")),
@@ -76,6 +76,8 @@ _FURTHER = re.compile(r"[\sA-Za-z][0-9]")
 #: A longer text, or a number with more digits, is a slip of the pen or an attack.
 MAX_TEXT = 80
 MAX_DIGITS = 40
+#: Prefixes in full, as in gigabytes.
+SPELLED = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "peta": "P", "exa": "E"}
 #: Units that nobody leaves out alike: without one, a number is refused with two spellings that people may have meant.
 UNSTATED = {
     "s": ("s", "h"),
@@ -85,14 +87,16 @@ UNSTATED = {
     "kg/J": ("g/kWh", "kg/MWh"),
     "L/J": ("L/kWh", "L/MWh"),
 }
-#: Of times that are never as long as an hour, or as short as a second: a word of their name -> the units instead.
-LIKELY = {"latency": ("us", "ms"), "decode": ("us", "ms"), "mtti": ("h", "d"), "duration": ("h", "d"), "repair": ("h", "d")}
+#: Of times that are never as long as an hour, or as short as a second, and of systems: a word of a name -> the units instead.
+LIKELY = {"latency": ("us", "ms"), "decode": ("us", "ms"), "mtti": ("h", "d"), "duration": ("h", "d"), "repair": ("h", "d"),
+          "capacity": ("TB", "PB")}  # fmt: skip
 #: Amounts that programs print in full: a whole number from `FULL_NUMBER` on needs no unit, unless it is that of a small thing.
 PRINTED = {"B": ("MB", "GB"), "FLOP": ("MFLOP", "GFLOP")}
 FULL_NUMBER = 1000
 #: A number from here on counts base units, if anything.
 LARGE = 1e6
 SMALL_THINGS = ("token", "parameter")
+_KNOWN = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
 #: Bits are for links, which have a rate; a size in bits is a slip of the shift key.
 _BITS = re.compile(r"(b|bits?)$")
 
@@ -111,6 +115,10 @@ def physical(unit: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _factor(symbol: str) -> tuple[float, str] | None:
+    symbol = re.sub("B(?=ytes?$|its?$)", "b", symbol)
+    for word, letter in SPELLED.items():
+        if symbol.lower().startswith(word):
+            symbol = f"{letter}{symbol[len(word) :]}"
     singular = symbol[:-1] if symbol.endswith(tuple(f"{word}s" for word in PLURAL)) else symbol
     for name in (symbol, singular):
         if name in PLAIN:
@@ -157,11 +165,20 @@ def unit_factor(text: str) -> tuple[float, str]:
 
 def _meant(symbol: str) -> str:
     """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none."""
-    known = [p + b for b in SCALED for p in [*DECIMAL, *BINARY]] + [*PLAIN, *COUNTED]
-    same = [f"'{word}'" for word in known if word.lower() == symbol.lower()]
+    same = [f"'{word}'" for word in _KNOWN if word.lower() == symbol.lower()]
     if same and len(symbol) > 1:
         return f"; did you mean {' or '.join(same)}?"
-    return nearest(symbol, known) if len(symbol) > 2 else ""  # any two letters are near to many units
+    return nearest(symbol, _KNOWN) if len(symbol) > 2 else ""  # any two letters are near to many units
+
+
+def _slips(suffix: str, unit: str) -> list[str]:
+    """The units of a kind that a word is a slip of: `gbs`, `gbit` and `GBps` of a rate, French `Go` and `gb` of a size."""
+    found = []
+    for written in (re.sub("p?s$", "/s", suffix), re.sub("(?<=[A-Zki])o(?=$|/)", "B", suffix), f"{suffix}/s"):
+        size, slash, per = written.partition("/")
+        sizes = [size] if _factor(size) else [one for one in _KNOWN if one.lower() == size.lower()]
+        found += [f"{one}{slash}{per}" for one in sizes if slash or not _BITS.search(one)]
+    return [one for one in dict.fromkeys(found) if physical(unit_factor(one)[1]) == physical(unit)]
 
 
 def parse(written: object, unit: str, what: str) -> float:
@@ -186,6 +203,9 @@ def parse(written: object, unit: str, what: str) -> float:
     if len(text) <= MAX_TEXT:
         text = re.sub(r"\s+per\s+", "/", text)
         text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text) if unit in COUNTED else text  # 15T tokens
+    for words, (asked, instead) in FOREIGN.items():
+        if physical(unit).split("/")[0] == asked and re.fullmatch(rf"[0-9.,_]+\s*({words})|({words})\s*[0-9.,_]+", text):
+            raise UsageError(f"{what}: found {brief(written)}, expected {instead}, {_example(unit)}")
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
     if match is None and (plain := without_commas(text)):
         raise UsageError(f"{what}: found {brief(written)}, expected points before decimals alone; did you mean '{plain}'?")
@@ -202,7 +222,7 @@ def parse(written: object, unit: str, what: str) -> float:
     elif suffix == "" or (suffix in DECIMAL and unit != "s"):
         factor, base = DECIMAL[suffix], unit
         if meant := needs_unit(number, unit, suffix):
-            meant = next((units for word, units in LIKELY.items() if word in what and physical(unit) == "s"), meant)
+            meant = next((of for at, of in LIKELY.items() if at in what and unit_factor(of[0])[1] == physical(unit)), meant)
             spelled = [f"{match[1]}{'' if one.startswith('/') else ' '}{one}" for one in meant]
             if number >= LARGE and not suffix:  # of base units, as programs print them
                 spelled = [f"{match[1]} {physical(unit)}", display(number, unit, binary=False)]
@@ -217,9 +237,6 @@ def parse(written: object, unit: str, what: str) -> float:
         try:
             factor, base = unit_factor(suffix)
         except UsageError as error:
-            for words, (asked, instead) in FOREIGN.items():
-                if physical(unit).split("/")[0] == asked and re.fullmatch(words, suffix):
-                    raise UsageError(f"{what}: found {brief(written)}, expected {instead}, {_example(unit)}") from None
             if unit == "s" and (seconds := _in_parts(text)):
                 meant_time = display(seconds, "s", digits=9).replace(",", "")
                 raise UsageError(f"{what}: found {brief(written)}, expected one number; did you mean '{meant_time}'?") from None
@@ -227,11 +244,11 @@ def parse(written: object, unit: str, what: str) -> float:
                 whole = f"one number without blanks and one unit, {_example(unit)}"
                 whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
                 raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
+            if power := re.fullmatch(r"10(?:\^|\*\*)([0-9]{1,2})", text):
+                raise UsageError(f"{what}: found {brief(written)}, expected a number; did you mean '1e{power[1]}'?") from None
             strange = str(error)
-            for meant_unit in (re.sub("p?s$", "/s", suffix), re.sub("(?<=[A-Zki])o(?=$|/)", "B", suffix)):  # GBs, French Go
-                size, _, per = meant_unit.partition("/")
-                if (known := _factor(size)) and physical(unit) == "/".join(filter(None, (known[1], per))):
-                    strange = f"{strange.partition(';')[0]}; did you mean '{match[1]}{meant_unit}'?"
+            if slips := [f"'{match[1]}{one}'" for one in _slips(suffix, unit)]:
+                strange = f"{strange.partition(';')[0]}; did you mean {' or '.join(slips)}?"
             expected = "" if "; did" in strange else f", {_example(unit)}"
             expected = f"; a range is {match[1]}..{suffix[1:]}" if re.fullmatch("[-:][0-9]+", suffix) else expected
             if (letter := NEWSPAPER.get(suffix.lower().rstrip("s."))) and unit in (*BILLIONS, "1"):
@@ -317,11 +334,12 @@ def without_commas(text: str) -> str:
 def _in_parts(text: str) -> float:
     """The seconds of a time in several numbers, as schedulers print it; 0 for anything else.
 
-    >>> _in_parts("1h30m"), _in_parts("01:30:00"), _in_parts("1-00:00:00"), _in_parts("1 month")
-    (5400, 5400, 86400, 0)
+    >>> _in_parts("1h30m"), _in_parts("1h30"), _in_parts("01:30:00"), _in_parts("1-00:00:00"), _in_parts("1 month")
+    (5400, 5400, 5400, 86400, 0)
     """
     if clock := re.fullmatch(r"(?:([0-9]+)-)?([0-9]+):([0-9]{2}):([0-9]{2})", text):
         return sum(int(part or 0) * size for part, size in zip(clock.groups(), (86400, 3600, 60, 1), strict=True))
+    text = re.sub("(?<=[0-9]h)[0-9]{1,2}$", r"\g<0>m", text)
     one = r"([0-9]+) ?(d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"
     parts = re.findall(one, text) if re.fullmatch(rf"(?:{one}[ ,]*){{2,}}", text) else []
     return sum(int(number) * {"d": 86400, "h": 3600, "m": 60, "s": 1}[unit[0]] for number, unit in parts)

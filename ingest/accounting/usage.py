@@ -106,7 +106,13 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
             f"--from: no allocation that ran ({said or 'an empty history'}), expected the records of at least one"
         )
     if not (runs.gpus > 0).any():
-        runs = _gpus_of_nodes(runs, catalog, node)
+        if node is None:
+            raise IngestError(
+                "--from: no run has GPUs, expected some; where the scheduler counts whole nodes alone, --node names their type"
+            )
+        each = catalog.get(Node, node).gpus_per_node.value
+        runs.notes["GPUs not recorded, counted as those of the nodes"] = len(runs.key)
+        runs = runs._replace(gpus=(numpy.maximum(runs.nodes, 0) * each * PARTS).astype("q"))
     window = window_of(runs.start, runs.end)
     # GPUs without a kind are of the only one that their cluster has.
     known: dict[str, set[str]] = {}
@@ -158,20 +164,6 @@ def usage_of(runs: Runs, classes: Classes, catalog: Catalog, node: str | None = 
     answer = Usage(runs, tuple(clusters), tuple(named), results, runs.removed, coverage, {})
     asked = replace(answer, questions=questions_of(answer), warnings=tuple(warnings_of(answer)))
     return replace(asked, site=site_text(asked))
-
-
-def _gpus_of_nodes(runs: Runs, catalog: Catalog, node: str | None) -> Runs:
-    """Runs of a machine whose scheduler counts nodes alone, with the GPUs of their nodes.
-
-    Raises IngestError: the node type is not given.
-    """
-    if node is None:
-        raise IngestError(
-            "--from: no run has GPUs, expected some; where the scheduler counts whole nodes alone, --node names their type"
-        )
-    each = catalog.get(Node, node).gpus_per_node.value
-    runs.notes["GPUs not recorded, counted as those of the nodes"] = len(runs.key)
-    return runs._replace(gpus=(numpy.maximum(runs.nodes, 0) * each * PARTS).astype("q"))
 
 
 def _results(runs: Runs, window: tuple[int, int], gpu_hours: float) -> dict[str, float]:

@@ -82,7 +82,7 @@ def compare(names: tuple[str, ...], form: str | None, output: Sequence[str], **o
     ingest catalog compare lustre ceph hdfs cockroachdb
     ingest catalog compare nvme-gen5 lustre --latency driver=9us,block=6us,device=13us --threads 256
     """
-    hand_over(commands.compare(names, **options), form, output)
+    hand_over(commands.compare([one for one in names if not meant_by("filling", one.lower())], **options), form, output)
 
 
 @command.command("check")

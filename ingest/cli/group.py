@@ -15,7 +15,7 @@ import click
 
 import ingest
 from ingest.cli.main import COMMANDS, GROUPS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
-from ingest.cli.options import elsewhere, meant_by, that_take
+from ingest.cli.options import counted_by, elsewhere, meant_by, that_take
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, UsageError, brief, listed, nearest
@@ -159,12 +159,6 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files:
         return ""
     said = (f"--{one.replace('_', '-')} {without_commas(value) or value}" for one, value in given.items())
     return " ".join([command, *by_place, *files, *said])
-
-
-def counted_by(number: str) -> list[str]:
-    """The options that a number among words may be the value of, by its form."""
-    forms = elsewhere()["numbers"].items()
-    return next(str(options).split() for form, options in forms if re.fullmatch(form, number, re.IGNORECASE))
 
 
 def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
@@ -340,7 +334,8 @@ def _apart(command: str, behind: Sequence[str]) -> tuple[list[str], list[str]]:
         value = before.startswith("-") and "=" not in before and before not in flags
         unfit = value and (before == "--gpus" or before not in known) and bool(_TIMES.fullmatch(word))
         if word.startswith("-") or (value and not unfit):
-            rest.append(word)
+            ours = _meant([word[1:].lower()], known) if len(word) == 2 and word not in known else []  # `-N 4`
+            rest.append(next((f"--{one}" for one in ours if f"--{one}" in known), word))
         else:
             own.append(word)
             rest = rest[:-1] if unfit else rest
@@ -353,6 +348,7 @@ def _respelt(words: Sequence[str]) -> str:
     own, rest = _apart(command, behind) if command in COMMANDS else ([], [])
     if own and own[0] in getattr(command_of(command), "commands", {}):
         return ""
+    rest = ["".join(joined(one.split())) if one[:1].isdigit() else one for one in rest]  # 15 trillion
     taken = [one.partition("=")[0].lstrip("-").replace("-", "_") for one in rest if one.startswith("--")]
     meant = in_words(own, command, taken) if own else ""
     if len(own) > 1 and command in COMMANDS:
@@ -406,7 +402,7 @@ def _line(option: str, meant: str) -> str:
     return f"no such option '{option}'; did you mean '{meant}'?"
 
 
-is_quantity = later("ingest.engine.registry", "is_quantity")
+is_quantity, label_of = (later("ingest.engine.registry", one) for one in ("is_quantity", "label_of"))
 
 
 def _no_such_option(option: str, ctx: click.Context | None) -> str:
@@ -523,6 +519,10 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
         args = _with_units(args)
+        if args[0] == "explain":  # a label without quotes
+            labels = [label_of(one) for one in loaded(ingest._PLACES["bw"]).QUESTION.names]
+            many = next((end for end in range(len(args), 2, -1) if " ".join(args[1:end]).lower() in labels), 2)
+            args[1:many] = [" ".join(args[1:many])] if args[1:] else []
         ctx.meta[_WORDS] = args
         if any(word.startswith(tuple(_DASHES)) for word in args):
             meant = [re.sub(f"^[{_DASHES}]-?(?=[a-z])", "--", word) for word in args]

@@ -296,3 +296,9 @@ def that_take(value: str, asked: click.Command) -> dict[str, Collection[str]]:
     words = {name: getattr(one, "words", ()) or getattr(one.type, "choices", ()) for name, one in found.items()}
     forms = {name: elsewhere()["values"].get(str(one.metavar), ".*") for name, one in found.items()}
     return {one: of for one, of in words.items() if not value or of or re.fullmatch(forms[one], value, re.IGNORECASE)}
+
+
+def counted_by(number: str) -> list[str]:
+    """The options that a number among words may be the value of, by its form."""
+    forms = elsewhere()["numbers"].items()
+    return next(str(options).split() for form, options in forms if re.fullmatch(form, number, re.IGNORECASE))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from ingest.site.site_file import new_site
 
 #: The workbook of a plan.
 model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook")
+#: What a site file without examples of other sites is made from.
+NAMED = tuple(name for name in get_annotations(new_site) if name not in ("catalogs", "return"))
 
 
 @click.command("plan", cls=BriefCommand)
@@ -38,26 +41,17 @@ model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead.")
 @output_options
 def command(
-    site: str | None,
-    form: str | None,
-    output: Sequence[str],
-    check: bool,
-    explain: str | None,
-    new: bool,
-    nodes: str | None,
-    gpu: str | None,
-    models: str | None,
-    schema: bool,
-    **options: Any,
+    site: str | None, form: str | None, output: Sequence[str], check: bool, explain: str | None, new: bool, **options: Any
 ) -> None:
-    if new and schema:
+    named = {name: options.pop(name) for name in NAMED}
+    if new and options["schema"]:
         raise UsageError("--new and --schema are given, expected one of them")
-    if new or schema:
-        _write_new(site, output, schema, (nodes, gpu, models), options["catalogs"])
+    if (schema := options.pop("schema")) or new:
+        _write_new(site, output, schema, {**named, "catalogs": options["catalogs"]})
         return
-    for option, value in (("--nodes", nodes), ("--gpu", gpu), ("--models", models)):
+    for option, value in named.items():
         if value is not None:
-            raise UsageError(f"{option}: found '{value}' without --new, expected it with --new; a site file has its own")
+            raise UsageError(f"--{option}: found '{value}' without --new, expected it with --new; a site file has its own")
     if site is None:
         raise UsageError("SITE.yaml is missing, expected a file (`ingest plan --new` writes one)")
     answer = plan(site, **options)
@@ -76,13 +70,7 @@ def command(
         raise RequirementNotMet(answer.unmet)
 
 
-def _write_new(
-    site: str | None,
-    output: Sequence[str],
-    schema: bool,
-    named: tuple[str | None, str | None, str | None],
-    catalogs: tuple[str, ...],
-) -> None:
+def _write_new(site: str | None, output: Sequence[str], schema: bool, named: Mapping[str, Any]) -> None:
     """Write the schema, the commented example, or the file of these nodes, GPU and models; never over an existing file."""
     expected = (".json",) if schema else (".yaml", ".yml")
     path = next(iter(output), None)
@@ -90,15 +78,15 @@ def _write_new(
         raise UsageError(f"--output: found '{path}' and '{output[1]}', expected one of them with --new or --schema")
     if path is not None and Path(path).suffix.lower() not in expected:
         raise UsageError(f"--output: '{path}' ends in '{Path(path).suffix}', expected {' or '.join(expected)}")
-    nodes, gpu, models = named
+    given = [name for name in NAMED if named[name] is not None]
     if schema:
         text = schema_text()
-    elif nodes is None and gpu is None and models is None:
+    elif not given:
         text = starter()
-    elif nodes is None or gpu is None or models is None:
+    elif len(given) < len(NAMED):
         raise UsageError("--new: expected --nodes, --gpu and --models together, or none of them")
     else:
-        text = with_decisions(new_site(nodes=nodes, gpu=gpu, models=models, catalogs=catalogs), catalogs)
+        text = with_decisions(new_site(**named), named["catalogs"])
     if site is not None:
         raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
     if path is None:

@@ -306,7 +306,7 @@ def check_value(name: str, value: Num, what: str | Option = "", written: object 
     shown = " ".join(written.split()) if isinstance(written, str) else shown
     unit = f" ({declared.unit})" if declared.unit != "1" else ""
     # 10 for a share is 10 % more often than 1,000 %.
-    is_percent = low_ok and declared.unit == "1" and high == 1 and 2 <= largest <= 100 and "%" not in shown
+    is_percent = low_ok and declared.unit == "1" and high <= 1 and 2 <= largest <= 100 * high and "%" not in shown
     hint = f"; did you mean '{largest:g} %'?" if is_percent else ""
     raise UsageError(Message(what or name, f": found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}{hint}"))
 

@@ -207,7 +207,20 @@ _SAME = {"linear_attention": "mamba", "full_attention": "attention"}
 @family("nemotron_h")
 def nemotron_h(config: ModelConfig) -> Iterator[TableRow]:
     """Nemotron-H and Nemotron 3: one mixer per layer, Mamba-2, attention, a plain network (squared ReLU) or experts."""
-    kinds = _nemotron_layers(config)
+    listed = config.texts("layers_block_type|layer_types")
+    pattern = config.text("hybrid_override_pattern", "" if listed is not None else REQUIRED)
+    if listed is None:
+        if not pattern or set(pattern) - set(_PATTERN) or len(pattern) > MAX_LAYERS:
+            raise config.refuse("hybrid_override_pattern", pattern, f"a pattern of {' '.join(_PATTERN)}")
+        kinds = [_PATTERN[letter] for letter in pattern]
+    else:
+        kinds = [_SAME.get(kind, kind) for kind in listed]
+        odd = next((kind for kind in kinds if kind not in _PATTERN.values()), None)
+        if odd is not None or len(kinds) > MAX_LAYERS:
+            raise config.refuse("layers_block_type", odd, f"one of {', '.join(_PATTERN.values())}")
+    depth = config.integer("num_hidden_layers", len(kinds), high=MAX_LAYERS)
+    if depth != len(kinds):
+        raise config.refuse("num_hidden_layers", depth, f"as many as the pattern has, {len(kinds):,}")
     config.only("tie_word_embeddings", False)
     hidden, words, heads = config.stated(hidden_size=4096, vocab_size=131072, num_attention_heads=32)
     groups = kv_group_count(config, heads, 8)
@@ -249,24 +262,6 @@ def _nemotron_further(s: DecoderSizes, bias: bool) -> Iterator[TableRow]:
     if "moe" in kinds:
         layer += times(kinds.count("moe"), _nemotron_experts(s.config, s.hidden, bias))
     yield from prediction(s.hidden, further, layer)
-
-
-def _nemotron_layers(config: ModelConfig) -> list[str]:
-    listed = config.texts("layers_block_type|layer_types")
-    pattern = config.text("hybrid_override_pattern", "" if listed is not None else REQUIRED)
-    if listed is None:
-        if not pattern or set(pattern) - set(_PATTERN) or len(pattern) > MAX_LAYERS:
-            raise config.refuse("hybrid_override_pattern", pattern, f"a pattern of {' '.join(_PATTERN)}")
-        kinds = [_PATTERN[letter] for letter in pattern]
-    else:
-        kinds = [_SAME.get(kind, kind) for kind in listed]
-        odd = next((kind for kind in kinds if kind not in _PATTERN.values()), None)
-        if odd is not None or len(kinds) > MAX_LAYERS:
-            raise config.refuse("layers_block_type", odd, f"one of {', '.join(_PATTERN.values())}")
-    depth = config.integer("num_hidden_layers", len(kinds), high=MAX_LAYERS)
-    if depth != len(kinds):
-        raise config.refuse("num_hidden_layers", depth, f"as many as the pattern has, {len(kinds):,}")
-    return kinds
 
 
 def _nemotron_experts(config: ModelConfig, hidden: int, bias: bool) -> Iterator[TableRow]:
