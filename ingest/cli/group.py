@@ -232,9 +232,8 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
         return _line(option, ours)
     meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
     called = [f"--{one}" for one in meant_by("options", spelt[0]) if f"--{one}" in known]
-    called = (
-        called or [one for one in known if re.sub("-", "", one) in spelt] or [one for one in meant_anywhere if one in known]
-    )
+    called = called or [one for one in known if re.sub("-", "", one) in spelt]
+    called = called or [one for one in meant_anywhere if one in known]
     called = called or [one for one in known if "-" in one[2:] and "".join(part[0] for part in one[2:].split("-")) == written]
     for said in (one for one in (written, *spelt[1:], value.lower()) if not meant_by("little", one)):
         # Of a value, those alone that the option may mean: `--column text` means no `--input-format text`.
@@ -313,12 +312,8 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     entry = of_catalog(word, plain, joined(said[1:]))
     sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
     spoken = "" if sure else in_words(said)
-    if (
-        meant := (entry if spoken.startswith("catalog ") else spoken)
-        or spoken
-        or entry
-        or next(iter(called if not meant_by("filling", plain) else ()), "")
-    ):
+    others = "" if meant_by("filling", plain) else next(iter(called), "")
+    if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
         return f"no such command '{word}'; did you mean 'ingest {meant}'?"
     having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
     options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""

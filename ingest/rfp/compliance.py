@@ -388,11 +388,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         scatter = re.search(r"(?:confirmed\s+of|(?:spread|scatter)\s+(?:of|is))\s*$|[±]\s*$", found.before)
         if value < least and any(WORDS["part"].search(side) for side in (found.before, found.after)):
             return None  # that of one of several
-        return (
-            ""
-            if value >= least or scatter or WORDS["exceeded"].search(found.before)
-            else f"states {shown}, below what is required"
-        )
+        enough = value >= least or scatter or WORDS["exceeded"].search(found.before)
+        return "" if enough else f"states {shown}, below what is required"
     seconds = _seconds(number, noun)
     written = in_notation(shown) if seconds is None else f"{seconds} s"
     kept = bound_kept(requirement.bound, written) if requirement.bound.startswith(AT_MOST) else None

@@ -466,9 +466,8 @@ def efficiency(
         values = [share.value for share in shares]
         note = f"utilization of {model.name} on {len(shares)} GPU{'s' if len(shares) > 1 else ''}"
         middle = median(values)
-        given = Input(
-            middle, *_ends_of_share(middle, *values), source="ingest-rates", grade="derived", note=note, parts=tuple(shares)
-        )
+        low, high = _ends_of_share(middle, *values)
+        given = Input(middle, low, high, source="ingest-rates", grade="derived", note=note, parts=tuple(shares))
     else:
         shared = rates.utilization_of_class(gpu)
         if shared is None or precision not in FAMILIES[0]:
