@@ -116,12 +116,9 @@ def _add_row(row: Sequence[str], at: Mapping[str, int], ledger: Ledger, accounts
     """Add a row; returns whether it could be read."""
     cell = {role: row[place].strip() for role, place in at.items()}
     try:
-        start, end = (_time(cell.get(name, ""), days) for name in ("start", "end"))
-        if (
-            UNKNOWN not in (start, end)
-            and len(cell["start"]) != len(cell["end"])
-            and _zoned(cell["start"]) != _zoned(cell["end"])
-        ):
+        written = [cell.get(name, "") for name in ("start", "end")]
+        start, end = (_time(one, days) for one in written)
+        if UNKNOWN not in (start, end) and len({*map(len, written)}) > 1 and len({*map(_zoned, written)}) > 1:
             return False
         duration = elapsed_of(cell["duration"].partition(".")[0]) if cell.get("duration") else UNKNOWN
         if cell.get("duration") and duration == UNKNOWN:
@@ -362,9 +359,8 @@ def read_manifest(one: Mapping[str, Any], ledger: Ledger) -> None:
         ledger.leave_out(records.OTHER_KIND, key)
         return
     nodes = sum(int(count) for count, _ in sets)
-    gpu = next(
-        (str(pod["nodeSelector"][name]) for _, pod in sets for name in PRODUCTS if name in (pod.get("nodeSelector") or ())), ""
-    )
+    selectors = [pod.get("nodeSelector") or {} for _, pod in sets]
+    gpu = next((str(labels[name]) for labels in selectors for name in PRODUCTS if name in labels), "")
     ledger.add(key, start, end, UNKNOWN, gpus, nodes, ledger.group(Group("", gpu, queue)), code)
 
 
