@@ -92,6 +92,7 @@ Results:
 access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 {noise}WARNING: Expected aggregate file size       = 16777216
+WARNING: Stat() of aggregate file size      = 16777216
 WARNING: Using actual aggregate bytes moved = {mib * took * 2**20:.0f}
 read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
 

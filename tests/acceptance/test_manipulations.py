@@ -348,6 +348,7 @@ OTHERS = {
     "IOR, all but the bytes": (ior, swap(r"\b(130|1040)(?=\.00)", tripled_figure), "MiB of its summary"),
     "IOR, bytes moved": (ior, swap(r"(bytes moved = )\d", r"\g<1>9"), "MiB of its summary"),
     "IOR, no bytes moved": (ior, swap(r"(?m)^WARNING.*\n", ""), "MiB of its summary"),
+    "IOR, no byte in the files": (ior, swap(r"(size +=) \d+", r"\1 0"), "bytes: found none in the files"),
     "IOR, fewer columns": (ior, swap(r"\S+ (?=POSIX +0)", ""), "summary: not in the result"),
     "IOR, another start": (ior, swap(r"(?m)^(StartTime.*) 5 ", r"\1 4 "), "clock: found Mon Jan  4 10:00:00 2026 too"),
     "IOR, all tasks on one node": (ior, swap(r"(?m)^(clients per node +: )2", r"\g<1>256"), "expected 256 tasks on 128 nodes"),

@@ -91,6 +91,8 @@ def read(text: str, path: str) -> list[Run] | None:
     told += [f"{name}: not in the result" for name in ECHOED.values() if name not in options]
     told += unlike_span(began, options.get("Finished", ""), CLOCK, sum(load.seconds or 0 for load in loads))
     told += _summed(text, results, path)
+    if re.search(r"Stat\(\) of aggregate file size\s+= 0$", text, re.MULTILINE):
+        told.append("bytes: found none in the files, expected those that were moved")
     if (placed := options.get("clients per node", "")).isdigit() and int(placed) * (loads[0].clients or 0) != loads[0].threads:
         told.append(f"clients per node: found {placed}, expected {loads[0].threads} tasks on {loads[0].clients} nodes")
     loads = [replace(load, contradictions=(*load.contradictions, *told)) for load in loads]
