@@ -259,10 +259,12 @@ def test_more_tokens_than_the_data_set_has_are_read_again(tokens, again):
     assert [one.true for one in plan.findings if one.rule.id == "C15"] == [again]
 
 
-@pytest.mark.parametrize("said", [{"cache_hit": "50%"}, {"set": {"cache_hit_fraction": 0.5}}])
-def test_hits_of_the_job_itself_are_not_counted_twice(said):
-    plan = planned(site(held(0.6e12), a={**READ, **said}))
-    assert plan.results["R-READ-03"].value == 80e9 / 2
+@pytest.mark.parametrize("hit", [0.5, 1])
+@pytest.mark.parametrize("key", ["cache_hit", "set"])
+def test_hits_of_the_job_itself_are_not_counted_twice(key, hit):
+    plan = planned(site(held(0.6e12), a={**READ, key: {"cache_hit_fraction": hit} if key == "set" else hit}))
+    assert [plan.results[name].value for name in ("R-READ-03",) if name in plan.results] == [80e9 * (1 - hit)] * (hit < 1)
+    assert any("the first epoch (cold cache) reads all" in one for one in plan.warnings) is (hit == 1)
     assert "R-READ-05" not in plan.results
 
 
