@@ -261,7 +261,7 @@ class SiteJob:
         plain = {name: item.value for name, item in numbers.items()}
         batch = batch_of({**settings, **({TOKENS: job["tokens"].value} if "tokens" in job else {})})
         question = Job(node=self.cluster["node"], settings=settings, numbers=plain, batch_tokens=batch, **words)
-        kind = (self.cluster["node"], *sorted(words.items()))
+        kind = (self.cluster["node"], str(job.get("set")), *sorted(words.items()))
         told = ("warnings", "data" in job, "checkpoint" in job, "dataset_samples" in settings, plain.get("cache_hit"), *kind)
         warnings: tuple[str, ...] = self._once(told, lambda: self._warnings(question))
         asked = (*kind, batch, *sorted(plain.items()), *sorted(settings.items()))
