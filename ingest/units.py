@@ -174,7 +174,7 @@ def _meant(symbol: str) -> str:
 def _slips(suffix: str, unit: str) -> list[str]:
     """The units of a kind that a word is a slip of: `gbs`, `gbit` and `GBps` of a rate, French `Go` and `gb` of a size."""
     found = []
-    for written in (re.sub("p?s$", "/s", suffix), re.sub("(?<=[A-Zki])o(?=$|/)", "B", suffix), f"{suffix}/s"):
+    for written in (re.sub("(?<!/)p?s$", "/s", suffix), re.sub("(?<=[A-Zki])o(?=$|/)", "B", suffix), f"{suffix}/s"):
         size, slash, per = written.partition("/")
         sizes = [size] if _factor(size) else [one for one in _KNOWN if one.lower() == size.lower()]
         found += [f"{one}{slash}{per}" for one in sizes if slash or not _BITS.search(one)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from ingest.catalog import commands
-from ingest.cli.group import kind_named
+from ingest.cli.group import COMPARING, of_catalog
 from ingest.cli.main import tell
-from ingest.cli.options import HELP, meant_by, one_file, options_of, output_options
+from ingest.cli.options import HELP, kind_named, meant_by, one_file, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed, nearest
 from ingest.observation.calibration import add_bundle, remove_bundle
@@ -27,10 +28,11 @@ class CatalogGroup(click.Group):
             return super().resolve_command(ctx, args)
         choices = expected_one_of(word, self.commands)
         called = [f"list {kind}" for kind in [kind_named(word)] if kind] or [
-            " ".join([one.split()[1], *args[1:]]) for one in meant_by("commands", word) if one.startswith("catalog ")
+            shlex.join([one.split()[1], *args[1:]]) for one in meant_by("commands", word) if one.startswith("catalog ")
         ]
         if called:
-            choices = choices.partition(";")[0] + f"; did you mean 'ingest catalog {called[0]}'?"
+            meant = of_catalog("compare", "compare", args[1:]) if word in COMPARING else f"catalog {called[0]}"
+            choices = choices.partition(";")[0] + f"; did you mean 'ingest {meant}'?"
         elif "did you mean" not in choices:
             choices += f"; `ingest catalog show {word}` shows an entry"
         raise click.UsageError(f"no such command 'catalog {word}', {choices}", ctx)

@@ -6,16 +6,31 @@ import os
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, Sequence
 from itertools import dropwhile, pairwise, takewhile
-from typing import Any
 
 import click
 
 import ingest
 from ingest.cli.main import COMMANDS, GROUPS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
-from ingest.cli.options import counted_by, elsewhere, meant_by, that_take
+from ingest.cli.options import (
+    COMMAND,
+    COUNTING,
+    VARIANT,
+    catalog_entries,
+    catalog_entry,
+    counted_by,
+    elsewhere,
+    entry_meant,
+    gathered,
+    kind_named,
+    meant_by,
+    one_each,
+    option_of,
+    spellings,
+    that_take,
+    with_units,
+)
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, UsageError, brief, listed, nearest
@@ -26,20 +41,18 @@ from ingest.version import __version__
 MOST_OTHERS = 3
 #: A refusal without a hint of the value of an option, of a name, or of a word that is no file.
 _REFUSED = re.compile(
-    "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set) '([^']+)'(?:, expected (?:one of|a finite)| is not|;)"
+    "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set|--output:) '([^']+)'"
+    "(?:, expected (?:one |a finite)| is not| ends in ''|, nearest|;)"
     "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
 )
 #: A refusal of a word by its place: a name of nothing, or of another kind.
 _MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found )?'[^']+'(?! without)(?!.* may be ).*")
-#: Words of an option that say that it is a number; options of every command.
-COMPARING = ("compare", "versus", "vs")
-#: What follows a name in the name of a variant: `llama3 70b`, `a100 80gb`, `h100 pcie`.
-_VARIANT = r"v?[0-9]{1,4}|[va]?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl|base|small|medium|large|xl|pro|max|mini|instruct|chat"
+COMPARING = ("compare", "versus", "vs", "diff")
 #: Options that words stand for, in this order.
 WORDS = ("model", "gpu", "corpus")
 #: A number in a question, with what it may be times: `8xh100`.
 _NUMBER = re.compile("x?([0-9][0-9.,]*(?:e[0-9]+)?(?:[kmgtp]?i?b(?:/s|ps)?|[kmbtshd]|min|%)?)(?:x(.*))?")
-_COUNTING = {"num", "count", "number", "n", "nb"}
+#: Options of every command.
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
 _TIMES = re.compile("(?:gpu:)?[a-z][a-z0-9-]*[:x*][0-9]+|[0-9]+[x*][a-z][a-z0-9-]*", re.IGNORECASE)
 #: The key of a context with all words of the command line.
@@ -96,6 +109,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
             given[choosing[0]] = low
         elif named and not idle and last and f"--{named[0]}" in that_take(numbers[-1], command_of(asked)):
             given[named[0].replace("-", "_")] = numbers.pop()  # `8 tp`, where no number follows
+        elif named and not idle and any(getattr(one, "is_flag", False) and f"--{named[0]}" in one.opts for one in params):
+            given[named[0].replace("-", "_")] = ""
         elif (named or kind) and not idle and asked:
             awaiting = (kind or named[0]).replace("-", "_")
         elif name and not (kind or idle or (called and (not asked or option_of(name) == "--"))):
@@ -105,16 +120,19 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
         before, last = low, said in numbers and not name and not (said.isdigit() and after[:1].isdigit())
     alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
     voted = next(iter(votes.most_common(1)), (alone if clear else "",))[0]
+    voted = next((one for one in votes if one.startswith(f"{voted} --")), voted)  # `offload inference`
     command = asked or ("fit" if voted and "storage" in given else voted)
     if (asked and not clear) or not command:
         return ""
     kinds = [*filter(None, map(kind_named, " ".join(words).split()))] if command.startswith("catalog") and not given else []
     if kinds:
         return f"catalog list {kinds[0]}"
-    if not clear or command not in COMMANDS:
+    if not clear or command.partition(" --")[0] not in COMMANDS:
         return command
-    lines = [_line_of(one, {**given}, numbers, files, taken) for one in (command, *([] if asked else votes)) if one in COMMANDS]
-    return next(filter(None, lines), "" if asked else command)
+    # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
+    tried = [one for one in (command, *([] if asked else (*votes, "feed"))) if one.partition(" --")[0] in COMMANDS]
+    lines = [_line_of(one, {**given}, numbers, files, taken) for one in tried]
+    return next(filter(None, lines), "" if asked or numbers else command)
 
 
 def joined(words: Sequence[str]) -> list[str]:
@@ -132,11 +150,14 @@ def joined(words: Sequence[str]) -> list[str]:
             if not others or known or not first[0].isalpha():
                 continue
             name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
-            variant, figures = re.fullmatch(_VARIANT, word.lower()), not word[-1].isalpha()  # `h100 64` are two
+            name = name if option_of(name) != "--" or apart is False else "".join([first, *others])  # `red pajama`
+            variant, figures = re.fullmatch(VARIANT, word.lower()), not word[-1].isalpha()  # `h100 64` are two
             near = variant and apart and len(others) == 1 and not figures
             option, name = entry_meant(name) if near else (option_of(name)[2:], name)
             if not variant:  # `DGX Spark`
                 apart = apart and option != option_of(word)[2:]
+            elif option and word.lower().startswith("nvl"):  # `gb200 nvl72`
+                apart = True
             elif not (apart or figures) and option:
                 apart = word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
             if option and apart and (len(others) == 1 or option_of("-".join(others)) == "--"):
@@ -146,6 +167,7 @@ def joined(words: Sequence[str]) -> list[str]:
 
 def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: Sequence[str], taken: Collection[str]) -> str:
     """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
+    command, _, flag = command.partition(" --")
     params = command_of(command).params
     options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
     for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
@@ -154,10 +176,11 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files:
     places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
     if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
         given = {"model": "MODEL", **given}
-    by_place = [given.pop(one) for one in WORDS if one in given and one in places and places[0] in WORDS]
+    by_place = [given.pop(one) for one in WORDS if one in given and one in {*places} & options and places[0] in WORDS]
     if not given.keys() <= options or (files and (not places or places[0] in WORDS)):
         return ""
-    said = (f"--{one.replace('_', '-')} {without_commas(value) or value}" for one, value in given.items())
+    given |= {flag: ""} if flag else {}
+    said = [f"--{one.replace('_', '-')} {without_commas(value) or value}".rstrip() for one, value in given.items()]
     return " ".join([command, *by_place, *files, *said])
 
 
@@ -185,38 +208,6 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
     return f"catalog list {kind}" if kind and words else ""
 
 
-kind_of, catalog_entry, catalog_entries = (later("ingest.catalog.commands", one) for one in ("kind_of", "show", "list"))
-
-
-def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
-    """The kind that a word names, or that it has as an entry; empty for any other word."""
-    with suppress(IngestError):
-        found = of(word)
-        return str(getattr(found, "entry", found).kind)
-    return ""
-
-
-def option_of(word: str) -> str:
-    """The option whose value an entry of the catalogs is; `--` for any other word."""
-    kind = kind_named(word, catalog_entry).removesuffix("s")
-    return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
-
-
-def entry_meant(word: str) -> tuple[str, str]:
-    """The option and the name of the entry that a word means: its own, that of a family, or of a name with its figures."""
-    name = word
-    try:
-        catalog_entry(word)
-    except IngestError as error:
-        name = next(iter(re.findall("did you mean '([^']+)'", str(error)) if re.search("[0-9]", word) else ()), "")
-        if family := re.search(" may be ([^ ,]+)", str(error)):
-            return option_of(family[1])[2:], word
-        with suppress(IngestError):  # `ddn`, which many systems are of
-            if not name and any(one.startswith(f"{word.lower()}-") for one in catalog_entries("storage", word).results):
-                return "storage", word
-    return (option_of(name)[2:], name) if name else ("", "")
-
-
 def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "") -> str:
     """Return the line for an option that a command does not have.
 
@@ -227,7 +218,7 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     from difflib import get_close_matches
 
     written = re.sub("[-_./]", "", option).lower()
-    spelt = _spellings(option)
+    spelt = spellings(option)
     if (ours := option.replace("_", "-").lower()) in known:
         return _line(option, ours)
     meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
@@ -242,25 +233,16 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
         if taking := [name for name in called if name in taking] or taking:
             return _line(option, "' or '".join(f"{name} {said}" for name in taking[:2]))
     bare = {one.removeprefix("--"): one for one in known}  # two dashes in common make no likeness
-    part = [(name, one) for one in re.findall("[a-z0-9]{3,}", option) for name in known if one in known[name]]
-    if not called and (part := [one for one in part if f"--{one[1]}" not in known]):
+    parts = re.findall("[a-z0-9]{3,}", option)  # those of `--fp32-optimizer` tell of what `--precision` does not
+    part = [(name, one) for one in parts for name in known if one in known[name]]
+    if not called and part and not any(f"--{one}" in known for one in parts):
         return _line(option, " ".join(part[0]))
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or ([] if meant_anywhere else _of_parts(option, known))
+    if (glued := re.search("[0-9]+$", option)) and meaning and not {*meaning} & {"--gpu", "--node", "--model"}:  # `--tp8`
+        return _line(option, f"{meaning[0]} {glued[0]}")
     return _line(option, "' or '".join(meaning[:2])) if meaning else f"no such option '{option}'"
-
-
-def _spellings(option: str) -> list[str]:
-    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot."""
-    found = [re.sub("[-_./0-9]", "", option).lower()]
-    whole = re.split("[-_]per[-_](?=gpu|node|device|rank|host|task|proc|job)", option)[0]
-    for name in (option, option.rpartition(".")[2], whole):
-        parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]
-        bare = "".join(one for one in parts if not meant_by("little", one))
-        counted = f"{bare}s" if bare and not bare.endswith("s") and _COUNTING & {*parts} else bare  # `--gpu-count` has gpus
-        found += ["".join(parts)] * (name != option) + [counted]
-    return [one for one in dict.fromkeys(found) if one]
 
 
 def _meant(spelt: Sequence[str], known: Collection[str] = ()) -> list[str]:
@@ -279,7 +261,7 @@ def _of_parts(option: str, known: Collection[str], whole: bool = False) -> list[
     parts = {one for one in words if len(one) > 1 and not meant_by("little", one)}
     called = {f"--{ours}": {*ours.split("-"), *theirs.split()} for ours, theirs in elsewhere()["options"].items()}
     telling = {each for one in parts if not meant_by("general", one) for each in (one, f"{one}s")}
-    for looked in ([{f"{one}s" for one in parts}] if words & _COUNTING else []) + [parts]:
+    for looked in ([{f"{one}s" for one in parts}] if words & COUNTING else []) + [parts]:
         near = {one: words for one, words in called.items() if one in known and one not in _EVERYWHERE and telling & words}
         shared = {one: len(looked & words) for one, words in near.items()}
         most = max(shared.values(), default=0)
@@ -299,22 +281,23 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     for part in re.split("[-_]", word.lower()):
         called += [part] if part in known else meant_by("commands", part)
     called += [f"{one} {word}" for one in meant_by("commands", f".{plain.rpartition('.')[2]}")]
-    takes = that_take("", command_of(called[0])) if called and called[0] in known and rest else {}
-    is_file = "--model" not in takes and re.match("[./~]|.*[.][a-z]+$", next(iter(rest), ""))
+    takes = that_take("", command_of(called[0])) if called and called[0] in known else {}
+    is_file = "--model" not in takes and bool(re.match("[./~]|.*[.][a-z]+$", next(iter(rest), "")))
     if is_file and not os.path.splitext(rest[0])[1]:
-        called.sort(key=lambda one: command_of(one).params[0].name != "path")
-    if takes and (is_file or rest[0].startswith("-")) and {one for one in rest if one.startswith("--")} <= takes.keys():
-        return f"no such command '{word}'; did you mean 'ingest {called[0]} {shlex.join(rest)}'?"
-    theirs = " ".join(elsewhere()["commands"].values()).split()
-    if not nearest(word, known) and not meant_by("filling", plain):  # a misspelt word of others
-        called += [one for near in get_close_matches(plain, theirs, n=1, cutoff=0.75) for one in meant_by("commands", near)]
-    said = [word, *takewhile(lambda one: not one.startswith("-"), rest)]
-    entry = of_catalog(word, plain, joined(said[1:]))
+        called.sort(key=lambda one: command_of(one.partition(" ")[0]).params[0].name != "path")
+    theirs = [] if nearest(word, known) or meant_by("filling", plain) else " ".join(elsewhere()["commands"].values()).split()
+    near = get_close_matches(plain, theirs, n=1, cutoff=0.75)  # a misspelt word of others
+    called += [one for each in near for one in meant_by("commands", each)]
+    said = [*(near if near and not called[len(near) :] else [word]), *takewhile(lambda one: not one.startswith("-"), rest)]
+    read = bool(takes) and is_file
+    entry = "" if read else of_catalog(word, plain, joined(said[1:]))
     sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
-    spoken = "" if sure else in_words(said)
+    spoken = "" if sure or read else in_words(said)
     others = "" if meant_by("filling", plain) else next(iter(called), "")
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
-        return f"no such command '{word}'; did you mean 'ingest {meant}'?"
+        behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
+        behind = behind if meant.split()[0] in known else []
+        return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?"
     having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
     options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""
     return f"no such command {brief(word)}{nearest(word, known) or options or '; `ingest --help` lists them'}"
@@ -339,6 +322,8 @@ def _apart(command: str, behind: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _respelt(words: Sequence[str]) -> str:
     """The line with each of its words in its place; empty where one is not understood, or where they stand right."""
+    if (together := gathered(words)) != [*words]:
+        return f"; did you mean 'ingest {shlex.join(together)}'?"
     command, *behind = words
     own, rest = _apart(command, behind) if command in COMMANDS else ([], [])
     if own and own[0] in getattr(command_of(command), "commands", {}):
@@ -355,6 +340,27 @@ def _respelt(words: Sequence[str]) -> str:
     return f"; did you mean 'ingest {f'{meant} {shlex.join(rest)}'.rstrip()}'?" if respelt else ""
 
 
+def _another(words: Sequence[str], said: str) -> str:
+    """The line for a refused question that is another one: one of several values, or of models that nobody has published."""
+    together, compared = gathered(words), [*dropwhile(lambda one: one in ("catalog", *COMPARING), words)]
+    if together != [*words]:
+        return f"found several values; did you mean 'ingest {shlex.join(together)}'?"
+    for word in [one for one in words[1:] if one in said]:
+        reading = meant_by("commands", os.path.splitext(word)[1]) if said.startswith("unknown") and os.path.exists(word) else []
+        if reading and reading[0] != words[0]:
+            return f"{word} is a file; did you mean 'ingest {reading[0]} {word}'?"
+        parts = word.rpartition("=")[2].split(",")
+        if re.fullmatch(elsewhere()["unpublished"][""], word.rpartition("/")[2].lower()):
+            return f"the layers of '{word}' are not published; its reads follow from a model of its size, or --set parameters=N"
+        one_kind = len(parts) > 1 and {option_of(one) for one in parts} in ({"--model"}, {"--gpu"})
+        if one_kind and words[0] not in elsewhere()["several"]:
+            return f"found {brief(word)}, expected one at a time; `ingest bw` alone compares models and GPUs"
+    comparing = len(compared) > 1 and {*words} & {*COMPARING} and all(kind_named(one, catalog_entry) for one in compared)
+    comparing = comparing and any(one in said for one in compared)
+    meant = of_catalog("compare", "compare", compared) if comparing else ""
+    return f"found {brief(' '.join(words))}; did you mean 'ingest {meant}'?" if meant not in ("", " ".join(words)) else ""
+
+
 def _surplus(words: str, ctx: click.Context | None) -> str:
     """The line for words that a command does not take: the options that they may be the value of."""
     line = ctx.meta.get(_WORDS, [""]) if ctx is not None else [""]
@@ -367,6 +373,9 @@ def _surplus(words: str, ctx: click.Context | None) -> str:
         if before in flags and word == words.split()[0]:
             return f"found '{word}' after {before}, which takes no value"
     meant = _taking(words, "surplus", known)[1]
+    if "--corpus" in known and not meant:
+        held = catalog_entries("corpora", " ".join(one for one in _apart(line[0], line[1:])[0])).results
+        meant = f"; with that name: {listed(held)}" if held else ""
     return f"found {brief(words)}{meant or ', expected an option before it, or quotes around a name'}"
 
 
@@ -411,7 +420,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if _TIMES.fullmatch(value) and (meant := _respelt(words)):
         return f"no such option '{option}'{meant}"
     foreign_name, equals, theirs = value.partition("=")
-    if equals and "set" in _meant(_spellings(option)) and not is_quantity(foreign_name):  # `--param dataset.num_files_train=9`
+    if equals and "set" in _meant(spellings(option)) and not is_quantity(foreign_name):  # `--param dataset.num_files_train=9`
         option, value = f"--{foreign_name}", theirs
     known = that_take(value, ctx.command)
     plain = re.sub("[-_./0-9]", "", option).lower()
@@ -421,7 +430,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
             return f"no such option '{option}'; did you mean '{ctx.command_path} {value}'?"
         if plain in said.split() and not value and not meant_by("options", plain):
             return f"no such option '{option}'; it goes without one{_example(ctx)}"
-    spelt = _spellings(option)
+    spelt = spellings(option)
     literal = option.strip("-").replace("-", "_")
     quantity = next((found[0] for one in spelt if (found := meant_by("quantities", one))), literal if "_" in literal else "")
     ours = _meant(spelt, known)
@@ -432,7 +441,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     )
     counted = [f"steps of {ctx.info_name}"] if value.isdigit() else []  # `--save-interval 1000`, of a launcher
     for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
-        for one in (*_spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
+        for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
             if needless := meant_by(table, one.replace("-", "")):
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
@@ -448,7 +457,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if "; did" in said:
         return said
     taking_it = [f"{one} {value}" for each in counted_by(value) if (one := f"--{each.replace('_', '-')}") in known]
-    if value and not value.isdigit() and taking_it:
+    if re.search("[a-z]", value.lower()) and taking_it:  # a bare number or a share may be that of anything
         return _line(option, "' or '".join(taking_it[:2]))
     taking = {name: that_take(value, command_of(name)) for name in COMMANDS}
     every = {one for each in taking.values() for one in each}
@@ -478,20 +487,6 @@ def _example(ctx: click.Context | None) -> str:
 in_words_of_command = later("ingest.engine.question", "in_words_of_command")
 #: What word processors make of two dashes.
 _DASHES = "\u2013\u2014\u2212"
-#: The option of `observe` whose value is all the words that follow.
-COMMAND = "--command"
-
-
-def _with_units(args: list[str]) -> list[str]:
-    """The words, with a unit that stands apart from its number beside it, as in `--duration 30 days`."""
-    own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
-    made = args[:own]
-    for place in range(own - 1, 1, -1):
-        option, number = made[place - 2 : place]
-        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "behind"))
-        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
-            made[place - 1 : place + 1] = [f"{number} {made[place]}"]
-    return made + args[own:]
 
 
 class Commands(click.Group):
@@ -508,12 +503,12 @@ class Commands(click.Group):
         if args[0] == "version" or args == ["help"]:
             click.echo(f"ingest, version {__version__}" if args[0] == "version" else self.get_help(ctx))
             ctx.exit()
-        args = ["--help" if word in ("-help", "/?", "/help") else word for word in args]
+        args = ["--help" if word in ("-help", "-?", "/?", "/help") else word for word in args]
         if "help" in (args[0], args[-1]) and len(args) > 1:
             args = [*(one for one in args if one != "help"), "--help"]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
-        args = _with_units(args)
+        args = with_units(args)
         if args[0] == "explain":  # a label without quotes
             labels = [label_of(one) for one in loaded(ingest._PLACES["bw"]).QUESTION.names]
             many = next((end for end in range(len(args), 2, -1) if " ".join(args[1:end]).lower() in labels), 2)
@@ -522,7 +517,7 @@ class Commands(click.Group):
         if any(word.startswith(tuple(_DASHES)) for word in args):
             meant = [re.sub(f"^[{_DASHES}]-?(?=[a-z])", "--", word) for word in args]
             ctx.fail(f"found a long dash, expected two short ones; did you mean 'ingest {shlex.join(meant)}'?")
-        ours = takewhile(lambda word: not word.startswith(COMMAND), args)  # the words behind it belong to a job
+        ours = [*takewhile(lambda word: not word.startswith(COMMAND), args)]  # the words behind it belong to a job
         for before, word in pairwise(ours):
             option, equals, value = word.partition("=")
             if not word:
@@ -532,6 +527,7 @@ class Commands(click.Group):
             else:
                 continue
             raise click.UsageError(f"{place}: found '', expected a value")
+        one_each(ours, command_of(args[0]).params if args[0] in COMMANDS else [])
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -545,6 +541,8 @@ class Commands(click.Group):
                 raise click.UsageError(f"{error.message.rstrip('.')}: {about[0]}" if about else error.message) from None
             opts = [name for one in own for name in one.opts]
             words = ctx.meta[_WORDS]
+            if another := _another(words, str(error)):
+                raise UsageError(another) from None
             if _MISPLACED.fullmatch(str(error)) and (meant := _respelt(words)):
                 raise UsageError(f"found {brief(' '.join(words[1:]))}{meant}") from None
             if ctx.invoked_subcommand == "explain" and "with that name" not in str(error) and (there := _computing(words[1])):

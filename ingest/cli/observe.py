@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from ingest.cli.group import COMMAND
-from ingest.cli.options import HELP, BriefCommand, options_of, output_options
+from ingest.cli.options import COMMAND, HELP, BriefCommand, options_of, output_options
 from ingest.cli.output import hand_over
 from ingest.observation.observation import CountSource, LogSource, bundle_of, declared_sources
 from ingest.observation.observe import observe

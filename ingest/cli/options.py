@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial, wraps
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,9 +17,10 @@ from ingest import JOB
 from ingest.cli.main import help_texts, later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import IngestError, RequirementNotMet, UsageError, one_of
+from ingest.errors import IngestError, RequirementNotMet, UsageError, brief, one_of
 from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
+from ingest.units import unit_factor
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -53,6 +56,14 @@ class DeclaredOption(click.Option):
 USUAL: Mapping[str, str] = table_beside(__file__, "usual_options.yaml")
 #: The help of each command.
 HELP: Mapping[str, str] = help_texts()
+#: The option of `observe` whose value is all the words that follow.
+COMMAND = "--command"
+#: Words of an option that say that it is a number.
+COUNTING = {"num", "count", "number", "n", "nb"}
+#: What follows a name in the name of a variant: `llama3 70b`, `a100 80gb`, `h100 pcie`.
+VARIANT = (
+    r"v?[0-9]{1,4}|[va]?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl[0-9]*|base|small|medium|large|xl|pro|max|mini|instruct|chat"
+)
 #: key of a context whose help lists every option
 EVERY_OPTION = "ingest.every_option"
 
@@ -302,3 +313,105 @@ def counted_by(number: str) -> list[str]:
     """The options that a number among words may be the value of, by its form."""
     forms = elsewhere()["numbers"].items()
     return next(str(options).split() for form, options in forms if re.fullmatch(form, number, re.IGNORECASE))
+
+
+def gathered(words: Sequence[str]) -> list[str]:
+    """The words, with those behind the value of an option that takes several joined to it, as in `--nodes 1 2 4`."""
+    several = elsewhere()["several"].get(words[0], "").split()
+    made: list[str] = []
+    for word, after in zip(words, [*words[1:], ""], strict=True):
+        option, value = ["", "", *made][-2:]
+        bare, following = word.strip("[](),"), after.strip("[](),")
+        alone = re.fullmatch("(-.*)?", after) or following.isdigit()  # `--nodes 8 64 h100` has the number of its GPUs
+
+        def is_further(one: str, option: str = option, value: str = value) -> bool:
+            return one.isdigit() if value.replace(",", "").isdigit() else option_of(one) == option
+
+        if (
+            option in ("--gpu", "--model")
+            and re.fullmatch(VARIANT, word.lower())
+            and kind_named(f"{value} {word}", catalog_entry)
+        ):
+            made[-1] += f" {word}"
+        elif option[2:] not in several:
+            made.append(bare if value[2:] in several else word)
+        elif is_further(bare) and (alone or not bare.isdigit()):
+            made[-1] += f",{bare}"
+        elif not (meant_by("filling", word) and is_further(following)):
+            made.append(word)
+    return made
+
+
+def one_each(words: Sequence[str], params: Iterable[click.Parameter]) -> None:
+    """Refuse an option that has two values and takes one: click would take the last. Raises UsageError."""
+    single = {
+        name: one for one in params if isinstance(one, click.Option) and not (one.multiple or one.is_flag) for name in one.opts
+    }
+    given: dict[click.Option, str] = {}
+    for word, after in pairwise([*words, ""]):
+        option, equals, value = word.partition("=")
+        if option not in single:
+            continue
+        first = given.setdefault(single[option], said := value if equals else after)
+        if first != said:
+            several = option[2:] in elsewhere()["several"].get(words[0], "").split()
+            meant = f"; did you mean '{option} {first},{said}'?" if several else ""
+            raise click.UsageError(f"{option}: found {brief(first)} and {brief(said)}, expected one of them{meant}")
+
+
+def with_units(args: list[str]) -> list[str]:
+    """The words, with a unit that stands apart from its number beside it, as in `--duration 30 days`."""
+    own = len(list(takewhile(lambda word: not word.startswith(COMMAND), args)))
+    made = args[:own]
+    for place in range(own - 1, 1, -1):
+        option, number = made[place - 2 : place]
+        is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "behind"))
+        with suppress(UsageError):
+            is_unit = bool(unit_factor(made[place])) or is_unit
+        if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
+            made[place - 1 : place + 1] = [f"{number} {made[place]}"]
+    return made + args[own:]
+
+
+def spellings(option: str) -> list[str]:
+    """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot."""
+    found = [re.sub("[-_./0-9]", "", option).lower()]
+    whole = re.split("[-_]per[-_](?=gpu|node|device|rank|host|job)", option)[0]
+    for name in (option, option.rpartition(".")[2], whole):
+        parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]
+        bare = "".join(one for one in parts if not meant_by("little", one))
+        counted = f"{bare}s" if bare and not bare.endswith("s") and COUNTING & {*parts} else bare  # `--gpu-count` has gpus
+        found += ["".join(parts)] * (name != option) + [counted]
+    return [one for one in dict.fromkeys(found) if one]
+
+
+kind_of, catalog_entry, catalog_entries = (later("ingest.catalog.commands", one) for one in ("kind_of", "show", "list"))
+
+
+def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
+    """The kind that a word names, or that it has as an entry; empty for any other word."""
+    with suppress(IngestError):
+        found = of(word)
+        return str(getattr(found, "entry", found).kind)
+    return ""
+
+
+def option_of(word: str) -> str:
+    """The option whose value an entry of the catalogs is; `--` for any other word."""
+    kind = kind_named(word, catalog_entry).removesuffix("s")
+    return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
+
+
+def entry_meant(word: str) -> tuple[str, str]:
+    """The option and the name of the entry that a word means: its own, that of a family, or of a name with its figures."""
+    name = word
+    try:
+        catalog_entry(word)
+    except IngestError as error:
+        name = next(iter(re.findall("did you mean '([^']+)'", str(error)) if re.search("[0-9]", word) else ()), "")
+        if family := re.search(" may be ([^ ,]+)", str(error)):
+            return option_of(family[1])[2:], word
+        with suppress(IngestError):  # `ddn`, which many systems are of
+            if not name and any(one.startswith(f"{word.lower()}-") for one in catalog_entries("storage", word).results):
+                return "storage", word
+    return (option_of(name)[2:], name) if name else ("", "")
