@@ -116,6 +116,8 @@ def _fitted(value: Any, kind: Any) -> Any:
 
     Raises _Misfit: it is of another type, or something in it is.
     """
+    if type(value) in _taken(kind):
+        return value
     choices = _choices(kind)
     if isinstance(value, os.PathLike) and Path not in choices:
         value = os.fspath(value)
@@ -128,6 +130,14 @@ def _fitted(value: Any, kind: Any) -> Any:
         except _Misfit as misfit:
             nearest = misfit if misfit.found is not value else nearest
     raise nearest
+
+
+@functools.cache
+def _taken(kind: Any) -> set[type]:
+    """The types of which a declared type takes every value as it is."""
+    choices = {*_choices(kind)}
+    words = choices & {str, bool, NoneType} - ({str} if Path in choices else set())
+    return {*words, *((int, float) if choices & {int, float} else ())}
 
 
 def _can_be_path(name: str | bytes) -> bool:

@@ -68,6 +68,12 @@ def model_of(source: str, catalog: Catalog, sequence_length: float | None = None
     source = catalog.model_id(source)
     if not _describes_structure(source, catalog):
         return catalog.get(Model, source)
+    if source.endswith((".json", ".yaml", ".yml")):
+        return _of_structure(source, catalog, sequence_length)
+    return catalog.once(("model", source, sequence_length), lambda: _of_structure(source, catalog, sequence_length))
+
+
+def _of_structure(source: str, catalog: Catalog, sequence_length: float | None) -> Model:
     made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
     if made.model_type in _SEEN:
         return _seen_or_heard(made, Path(source), sequence_length)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,6 +73,17 @@ _OTHER = (
     r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
+
+
+class Ids(tuple[str, ...]):
+    """Ids in order, among which a name is looked up without a search: each call asks a dozen times."""
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        return frozenset(self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all
 
 
 class Release(NamedTuple):

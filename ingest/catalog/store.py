@@ -12,7 +12,7 @@ from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import KINDS, Entry, Rate
-from ingest.catalog.releases import FILE, Releases, releases_in, words
+from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared, read_yaml, stamp_of, state_of
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
@@ -295,7 +295,7 @@ class Catalog:
         self.folders: list[Path] = [*(one.folder for one in overlays), shipped_folder()]
         self._entries: dict[tuple[str, str], Entry] = {}
         self._rates: dict[str, tuple[tuple[Rate, ...], list[str]]] = {}
-        self._ids: dict[str, list[str]] = {}
+        self._ids: dict[str, Ids] = {}
         #: results that follow from the entries alone, computed once, and the files on which each rests
         self.memory: dict[object, tuple[Any, frozenset[str]]] = {}
         #: the states of the files that were read, as they were before
@@ -518,12 +518,12 @@ class Catalog:
         """Return the id of an alias; any other name as it is."""
         return self.aliases.get(kind, {}).get(name.lower(), name)
 
-    def ids(self, kind: str) -> list[str]:
+    def ids(self, kind: str) -> Ids:
         """Return the ids of one kind, sorted, without reading the entries."""
         if kind not in self._ids:
             self._rests_on(kind)
-            self._ids[kind] = sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")})
-        return list(self._ids[kind])
+            self._ids[kind] = Ids(sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")}))
+        return self._ids[kind]
 
     @FromFolders
     def releases(self) -> Releases:

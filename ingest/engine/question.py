@@ -150,11 +150,16 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
 
     Raises TypeError: an option that the table does not have, as Python says it of a parameter.
     """
-    known = {one.name: one.default for one in options_in(table)}  # type: ignore[arg-type]
+    known = _defaults(table)  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
     return {**known, **given}  # type: ignore[return-value, dict-item]
+
+
+@cache
+def _defaults(table: Any) -> dict[str, Any]:
+    return {one.name: one.default for one in options_in(table)}
 
 
 def quantities_in(table: type) -> dict[str, str]:

@@ -483,4 +483,23 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
                 return found.function(*values)
             except (OverflowError, ZeroDivisionError):
                 raise UsageError(OUT_OF_RANGE.format(name)) from None
-    return derive(name, given).value
+    route = _routes.get(key := (name, *given))
+    if route is None:
+        steps: dict[str, Step] = {}
+        value = derive(name, given, steps).value
+        if len(_routes) >= MOST_ROUTES:
+            _routes.clear()
+        _routes[key] = tuple((step.name, step.formula) for step in steps.values() if step.name not in given)
+        return value
+    known: dict[str, Any] = dict(given)
+    try:
+        for each, one in route:
+            known[each] = default_of(each) if one is None else one.function(*[known[need] for need in one.needs])
+    except (OverflowError, ZeroDivisionError):
+        raise UsageError(OUT_OF_RANGE.format(name)) from None
+    return known[name]
+
+
+#: The formulas that lead to a quantity from given ones, by their names; and how many of these ways are kept.
+_routes: dict[tuple[str, ...], tuple[tuple[str, Formula | None], ...]] = {}
+MOST_ROUTES = 500

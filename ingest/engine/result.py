@@ -193,7 +193,7 @@ class Answer(InteractiveResult, Frozen):
     """The results of one command for one job, data set or model, with the inputs that they follow from."""
 
     question: Question  # what the command answers: the results that it can have, in order
-    title: str  # one line
+    heading: str | Callable[[], str]  # one line, or what makes it: who asks in a loop for a number reads none
     chosen: Mapping[str, Mapping[str, Any]]  # options that are words, with their origin
     known: Quantities  # the inputs, and what follows from them
     results: Mapping[str, Quantity]  # quantities by name
@@ -215,13 +215,18 @@ class Answer(InteractiveResult, Frozen):
         self.known.freeze()
 
     @cached_property
+    def title(self) -> str:
+        """One line."""
+        return self.heading if isinstance(self.heading, str) else self.heading()
+
+    @cached_property
     def warnings(self) -> tuple[str, ...]:
         """One line each."""
         return self.cautions if isinstance(self.cautions, tuple) else tuple(dict.fromkeys(self.cautions(self)))
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy has its lines."""
-        return {**self.__dict__, "cautions": self.warnings}
+        return {**self.__dict__, "cautions": self.warnings, "heading": self.title}
 
     @property
     def command(self) -> str:

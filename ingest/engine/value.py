@@ -14,6 +14,8 @@ AnyFrozen = TypeVar("AnyFrozen", bound="Frozen")
 Item = TypeVar("Item")
 #: The default of a field that is a table without entries; nobody writes into it. It goes into JSON as it is.
 EMPTY: Mapping[str, Any] = {}
+#: The value of a field that has no default, before it is given.
+UNSET: Any = object()
 #: What gives the low and the high end of a result; None where no range reaches it.
 Ends = Callable[[], tuple[float, float] | None]
 
@@ -36,25 +38,28 @@ class Frozen:
     """
 
     _names: ClassVar[tuple[str, ...]] = ()
-    _defaults: ClassVar[Mapping[str, Any]] = {}
+    _unset: ClassVar[Mapping[str, Any]] = {}  # the defaults by name; `UNSET` where there is none
+    _required: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, kw_only: bool = False) -> None:
         own = vars(cls)
         names = [name for name, kind in own.get("__annotations__", {}).items() if not str(kind).startswith("ClassVar")]
         cls._names = tuple(dict.fromkeys((*cls._names, *names)))
-        cls._defaults = {**cls._defaults, **{name: own[name] for name in names if name in own}}
+        cls._unset = {name: own.get(name, cls._unset.get(name, UNSET)) for name in cls._names}
+        cls._required = tuple(name for name, value in cls._unset.items() if value is UNSET)
 
     def __init__(self, *values: Any, **fields: Any) -> None:
-        given = dict(zip(self._names, values, strict=False))
-        strange = [name for name in fields if name not in self._names or name in given]
-        if strange or len(values) > len(self._names):
+        names = self._names
+        given = dict(zip(names, values, strict=False))
+        made = {**self._unset, **given, **fields}
+        if len(made) > len(names) or len(values) > len(names) or not given.keys().isdisjoint(fields):
+            strange = [name for name in fields if name not in names or name in given]
             found = f"argument '{strange[0]}'" if strange else f"number of arguments, {len(values)}"
             raise TypeError(f"{type(self).__name__}: unexpected {found}")
-        made = {**self._defaults, **given, **fields}
-        for name in self._names:
-            if name not in made:
+        for name in self._required:
+            if made[name] is UNSET:
                 raise TypeError(f"{type(self).__name__}: no value of '{name}'")
-            self.__dict__[name] = made[name]
+        self.__dict__.update(made)
         self.__post_init__()
 
     def __post_init__(self) -> None:

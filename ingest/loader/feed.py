@@ -370,7 +370,7 @@ def feed(
     named = rate.model.name if rate.model is not None else "your model"
     answer = Feed(
         question=QUESTION,
-        title=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
+        heading=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen={
             name: {"value": word, "from": "default" if usual.get(name) else "user"}
             for name, word in words.items()

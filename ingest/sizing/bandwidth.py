@@ -212,12 +212,16 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     if best.basis == "given" and NEEDED[0] in unknown:
         reason = Message("the bandwidth that is given does not state the samples/s of a GPU", supply=("samples_per_second",))
         unknown = {name: reason if line == unknown[NEEDED[0]] else line for name, line in unknown.items()}
-    of = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
-    machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
-    rate = "the rate you gave" if best.basis == "given" else best.basis
+
+    def heading() -> str:
+        of = f"{results['gpus'].value:,.0f} × " if "gpus" in results else ""
+        machine = f"{of}{basis.gpu.name if basis.gpu else 'GPU'}, {display(known.given['nodes'].value, 'node')}"
+        rate = "the rate you gave" if best.basis == "given" else best.basis
+        return f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}"
+
     return Estimate(
         question=_question(basis, known, results),
-        title=f"{model.name if model else 'Your model'} on {machine}, {basis.precision}: {rate}",
+        heading=heading,
         chosen=_chosen(basis),
         known=known,
         results=results,

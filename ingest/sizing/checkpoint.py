@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
@@ -13,7 +14,7 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.registry import Step, solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Later, derived
+from ingest.engine.value import Input, Later, Quantity, derived
 from ingest.errors import one_of
 from ingest.sizing.checkpoint_files import (
     LAYOUTS,
@@ -257,11 +258,9 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=asked["gpu"] or USUAL_GPU, settings=settings)
     found = saved_checkpoints(asked, settings, catalog)
     known, sized, groups, files, mode = found.known, found.sized, found.groups, found.files, found.mode
-    missed, further = asked_results(found)
-    results, unknown = known.results(missed)
+    results, unknown = results_of(found)
     if groups is None:
         unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
-    results |= {name: item for name, item in known.results(further)[0].items() if item.value}
     words = {"model": model, **found.words, "mode": mode, "readers": found.readers, "layout": found.layout}
     defaults = {**found.usual, "mode": USUAL_MODE, "readers": USUAL_READERS}
     inputs: dict[str, dict[str, Any]] = {
@@ -270,21 +269,22 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
     if groups is not None:
         for name, size in (("zero_stage", groups.zero_stage), ("expert_parallel", groups.expert)):
             inputs[name] = {"value": size, "from": "user" if asked[name] is not None else "default"}
-    on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
+
+    def heading() -> str:
+        on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
+        return (
+            f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed()}"
+        )
 
     return Answer(
         QUESTION,
-        f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed}",
+        heading,
         inputs,
         known,
         results,
         unknown,
         Deferred(lambda: _tables(found) | failure_table(found.options.get("gpus"), found.failures, catalog.all(Failures))),
-        lambda _: (
-            *(*found.warnings, *unused_options(found, results, settings), *messages([finding("W29", known.find)])),
-            *contradicted(known, settings),
-            *without_unit({"tier_capacity": known.given.get("checkpoint_tier_bytes")}),
-        ),
+        lambda _: cautions_of(found, results, settings),
         catalog,
         found.unmet,
         tuple((row.source, row.where, row.assumed) for row in files),
@@ -307,7 +307,7 @@ class SavedCheckpoints(NamedTuple):
     failures: tuple[str, ...]  # the published failures from which the mean time to interrupt follows
     groups: RankLayout | None  # None where the GPUs are unknown
     files: list[CheckpointFiles]
-    computed: str  # the precision in which the run computes, where it saves another, as words for a title
+    computed: Callable[[], str]  # the precision in which the run computes, where it saves another, as words for a title
     unmet: str  # the requirement that is not met; empty where all are
     warnings: Sequence[str]
 
@@ -411,7 +411,7 @@ def saved_checkpoints(
         tuple(one.id for one in rated),
         groups,
         files,
-        "" if width in ("fp8", "fp4") or gpu is None else computed_in(saved, card, options.get("gpus"), catalog),
+        str if width in ("fp8", "fp4") or gpu is None else partial(computed_in, saved, card, options.get("gpus"), catalog),
         unmet,
         Later(cautions),
     )
@@ -428,6 +428,21 @@ def asked_results(saved: SavedCheckpoints) -> tuple[tuple[str, ...], tuple[str, 
     others = {*MODES, *READERS} - {saved.mode, saved.readers}
     missed = tuple(one.name for one in QUESTION.results if not one.where)
     return missed, tuple(one.name for one in QUESTION.results if one.where and one.where not in others)
+
+
+def results_of(saved: SavedCheckpoints) -> tuple[dict[str, Quantity], dict[str, str]]:
+    """The results that a question shows, and why others are missing."""
+    missed, further = asked_results(saved)
+    results, unknown = saved.known.results(missed)
+    return results | {name: item for name, item in saved.known.results(further)[0].items() if item.value}, unknown
+
+
+def cautions_of(saved: SavedCheckpoints, results: Iterable[str], settings: Iterable[str]) -> Iterator[str]:
+    """The warnings about checkpoints, and about what is set and changes none of the results."""
+    known = saved.known
+    yield from (*saved.warnings, *unused_options(saved, results, settings), *messages([finding("W29", known.find)]))
+    yield from contradicted(known, settings)
+    yield from without_unit({"tier_capacity": known.given.get("checkpoint_tier_bytes")})
 
 
 def unused_options(saved: SavedCheckpoints, results: Iterable[str], settings: Iterable[str]) -> list[Message]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
 from ingest.engine.messages import Message, option_error
-from ingest.engine.solver import Quantities
+from ingest.engine.registry import solve
 from ingest.engine.value import Input
 from ingest.sizing.checkpoint_files import RankLayout, check_division
 from ingest.sizing.evidence_ladder import from_fields
@@ -66,17 +67,18 @@ def ranks_of(
         check_division(sized.architecture, tensor, pipeline, int(expert or 1))
     is_known = "parameters" in given and gpu.memory_bytes is not None
 
-    job: dict[str, Input] = {}
+    job: dict[str, float] = {}
     if is_known:
         memory = from_fields({"memory_bytes_per_gpu": gpu.memory_bytes})
         counted = {**memory, **{name: given[name] for name in ("parameters", "gpus")}}
         states = kept_inputs(recipe, optimizer, sized, {name: item.value for name, item in counted.items()})
-        job = {**sized.given, **states, **place_shares(PLACES[stage, "none"]), **DEFAULTS, **counted}
+        inputs = {**sized.given, **states, **place_shares(PLACES[stage, "none"]), **DEFAULTS, **counted}
+        job = {name: item.value for name, item in inputs.items()}
 
     def holds(tensor: int, pipeline: int, expert: int) -> bool:
         """Whether the memory of a GPU holds its share, as `memory` answers it; any sizes do where it is unknown."""
         sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(sized)
-        return not is_known or gpus_hold(Quantities({**job, **sizes}))
+        return not is_known or gpus_hold(partial(solve, given={**job, **{name: item.value for name, item in sizes.items()}}))
 
     spread, chosen = int(expert or 1), dict[str, Input]()
     warnings: tuple[Message, ...] = ()

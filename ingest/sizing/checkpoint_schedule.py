@@ -93,64 +93,29 @@ def _figure(help: str, metavar: str, quantity: str) -> Declared:
 class ScheduleOptions(TypedDict, total=False):
     """How often a job is interrupted, and how often it saves a checkpoint."""
 
-    failures: Annotated[
-        str | None,
-        option(
-            "Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.", "ID"
-        ),
-    ]
-    mtti: Annotated[
-        Written | None,
-        option(
-            "Mean time to interrupt of the job; from the failure rate by default.",
-            "TIME",
-            quantity="job_mean_time_to_interrupt",
-        ),
-    ]
-    interval: Annotated[
-        Written | None,
-        option(
-            "Compute time between two checkpoints; async: {interval_share} of the mean time to interrupt, sync: that of the "
-            "least overhead, and at most {longest_interval}, or as long as copies of few GPUs cost more than they save.",
-            "TIME",
-            quantity="checkpoint_interval",
-            usual=DEFAULTS,
-        ),
-    ]
-    waste: Annotated[
-        Written | None,
-        _figure(
-            "Share of time allowed for checkpoints, lost work and restores: where given, it sizes the write bandwidth; without "
-            "it, only that of sync is sized, for {waste_allowed}.",
-            "F",
-            "waste_allowed",
-        ),
-    ]
+    failures: Annotated[str | None, option(
+        "Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.",
+        "ID")]  # fmt: skip
+    mtti: Annotated[Written | None, option(
+        "Mean time to interrupt of the job; from the failure rate by default.", "TIME",
+        quantity="job_mean_time_to_interrupt")]  # fmt: skip
+    interval: Annotated[Written | None, option(
+        "Compute time between two checkpoints; async: {interval_share} of the mean time to interrupt, sync: that of the "
+        "least overhead, and at most {longest_interval}, or as long as copies of few GPUs cost more than they save.", "TIME",
+        quantity="checkpoint_interval", usual=DEFAULTS)]  # fmt: skip
+    waste: Annotated[Written | None, _figure(
+        "Share of time allowed for checkpoints, lost work and restores: where given, it sizes the write bandwidth; without "
+        "it, only that of sync is sized, for {waste_allowed}.", "F", "waste_allowed")]  # fmt: skip
     mode: Annotated[str, option("{choices}.", "HOW", default=USUAL_MODE, choices=MODES)]
-    drain_fraction: Annotated[
-        Written | None,
-        _figure(
-            "Share of the interval in which an asynchronous checkpoint drains: {default}, or all of it with --waste or "
-            "--write-bandwidth, where it is not given.",
-            "F",
-            "drain_fraction",
-        ),
-    ]
-    drain_time: Annotated[
-        Written | None,
-        _figure(
-            "Longest time in which an asynchronous checkpoint drains: {default}, or any with --waste or --write-bandwidth, "
-            "where it is not given.",
-            "TIME",
-            "drain_time",
-        ),
-    ]
-    slow_down: Annotated[
-        Written | None,
-        _figure(
-            "Share of training that is lost while an asynchronous checkpoint drains; {default} by default.", "F", "slow_down"
-        ),
-    ]
+    drain_fraction: Annotated[Written | None, _figure(
+        "Share of the interval in which an asynchronous checkpoint drains: {default}, or all of it with --waste or "
+        "--write-bandwidth, where it is not given.", "F", "drain_fraction")]  # fmt: skip
+    drain_time: Annotated[Written | None, _figure(
+        "Longest time in which an asynchronous checkpoint drains: {default}, or any with --waste or --write-bandwidth, "
+        "where it is not given.", "TIME", "drain_time")]  # fmt: skip
+    slow_down: Annotated[Written | None, _figure(
+        "Share of training that is lost while an asynchronous checkpoint drains; {default} by default.", "F",
+        "slow_down")]  # fmt: skip
     persistent_every: Annotated[
         Written | None,
         _figure("Every k-th checkpoint goes to shared storage; k is {default} by default.", "K", "persistent_every"),

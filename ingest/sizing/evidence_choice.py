@@ -132,11 +132,14 @@ def usual_precision(
     if rates is None or gpu is None or not rates.rows:
         return Usual(FAMILIES[0][0])
     size, reach = gpus or 0, dict[str, float]()
+    by_gpu = rates.once(("largest", protocol), lambda: _largest_runs(rates, protocol))
     for precision in FASTEST_FIRST:
-        most = _largest_run(rates, precision, protocol, gpu) * REACH
-        if not most or most < size:
+        runs = by_gpu.get(precision, {})
+        most = runs.get(gpu.id, 0) * REACH
+        if runs and most < max(size, 1) and peak_of(gpu, precision):
             # The other GPUs of the generation are read only where they decide.
-            most = max(most, _largest_run(rates, precision, protocol, gpu, alike=True) * REACH)
+            alike = rates.once(("alike", gpu, protocol, precision), partial(_largest_alike, rates, gpu, runs))
+            most = max(most, alike * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -156,7 +159,7 @@ def usual_precision(
         return (5 if weak else 3 if source.vendor == gpu.vendor else 4), apart
 
     usable = rates.once(
-        ("standing", gpu.path, protocol),
+        ("standing", gpu, protocol),
         lambda: [
             (*standing(rate), FASTEST_FIRST.index(family_of(rate.precision)[0]))
             for rate in rates.rows
@@ -167,17 +170,14 @@ def usual_precision(
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
 
 
-def _largest_run(rates: PublishedRates, precision: str, protocol: str | None, gpu: Gpu, *, alike: bool = False) -> float:
-    """The GPUs of the largest training run at a precision, or its sibling, on a GPU or on those `alike`; 0 without one."""
-
-    def largest() -> float:
-        members = family_of(precision)
-        runs = [run for run in rates.of_runs() if run.precision in members and protocol in (None, run.protocol)]
-        if alike:
-            runs = [run for run in runs if peak_of(gpu, run.precision) and are_of_a_generation(rates.gpu(run.gpu), gpu)]
-        return max((run.gpus for run in runs if alike or run.gpu == gpu.id), default=0)
-
-    return rates.once(("largest", gpu.path, precision, protocol, alike), largest)
+def _largest_runs(rates: PublishedRates, protocol: str | None) -> dict[str, dict[str, float]]:
+    """The GPUs of the largest training run at a precision, or its sibling, by precision and GPU."""
+    found: dict[str, dict[str, float]] = {}
+    for run in rates.of_runs():
+        if protocol in (None, run.protocol):
+            runs = found.setdefault(family_of(run.precision)[0], {})
+            runs[run.gpu] = max(run.gpus, runs.get(run.gpu, 0))
+    return found
 
 
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
@@ -207,7 +207,7 @@ def _with_slower(
     found = {
         one: typical(rates, {each.protocol: each.at(size, rates.steps).value for each in runs})[0]
         for one in slower
-        if (runs := rates.once(("slower", gpu.path, protocol, one), partial(series, one)))
+        if (runs := rates.once(("slower", gpu, protocol, one), partial(series, one)))
     }
     low = min([rate.low or rate.value, *found.values()])
     if not found or low == rate.low:
@@ -244,6 +244,10 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
 def _rate(level: EvidenceLevel) -> float:
     """The rate per GPU at a level."""
     return float(solve(RATE, {name: item.value for name, item in level.given.items()}))
+
+
+def _largest_alike(rates: PublishedRates, gpu: Gpu, runs: Mapping[str, float]) -> float:
+    return max((run for name, run in runs.items() if are_of_a_generation(rates.gpu(name), gpu)), default=0)
 
 
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
@@ -348,9 +352,13 @@ class Ladder(Frozen):
     def level(self, basis: str, few: bool = False) -> EvidenceLevel | None:
         """A level at the size of the job, or on a few nodes: a site asks for the same ones many times."""
         rates, gpu, precision, protocol = self.rates, self.gpu, self.precision, self.protocol
-        if rates is None or gpu is None:
+        if rates is None or gpu is None or (not rates.rows and basis != "efficiency"):
             return None
         flops, size = self.known.get("flops_per_sample"), None if few else self.size
+
+        def top() -> float:
+            peak = evidence_ladder.peak(gpu, precision, flops)
+            return math.inf if peak is None else MOST_OF_PEAK * _rate(peak)
 
         def made() -> EvidenceLevel | None:
             if basis == "efficiency":
@@ -359,16 +367,16 @@ class Ladder(Frozen):
                 found = transferred(rates, gpu, precision, protocol, size)
             else:
                 found = published(basis, rates, gpu, precision, protocol, size)
-            return found if few else _below(evidence_ladder.peak(gpu, precision, flops), found)
+            return found if few or found is None else _below(rates.once(("top", gpu, precision, flops), top), found)
 
-        return rates.once((basis, few, gpu.path, precision, protocol, flops, size, rates.batch if size else None), made)
+        return rates.once((basis, few, gpu, precision, protocol, flops, size, rates.batch if size else None), made)
 
 
-def _below(top: EvidenceLevel | None, level: EvidenceLevel | None) -> EvidenceLevel | None:
-    """A level of rates whose range ends below the dense peak."""
-    if level is None or top is None or level.basis not in ("measured", "transferred"):
+def _below(most: float, level: EvidenceLevel) -> EvidenceLevel:
+    """A level of rates whose range ends at most at a rate; that of a published run or scaled from some."""
+    if level.basis not in ("measured", "transferred"):
         return level
-    rate, most = level.given[RATE], MOST_OF_PEAK * _rate(top)
+    rate = level.given[RATE]
     ends = {name: min(end, most) for name in ("value", "low", "high") if (end := getattr(rate, name)) is not None}
     return level._replace(given={RATE: rate._replace(**ends)})
 

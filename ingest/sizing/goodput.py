@@ -62,54 +62,28 @@ class RunOptions(TypedDict, total=False):
     seed: Annotated[
         Written | None, option("Of the random interrupts; {default} by default.", quantity="simulation_seed", usual=DEFAULTS)
     ]
-    mixture: Annotated[
-        str | None,
-        option(
-            "Times between interrupts as a mixture of exponential distributions, such as 0.75=4h,0.25=10min: the share of the "
-            "interrupts and their mean time; their mean replaces --mtti.",
-            "SHARE=TIME,…",
-        ),
-    ]
+    mixture: Annotated[str | None, option(
+        "Times between interrupts as a mixture of exponential distributions, such as 0.75=4h,0.25=10min: the share of the "
+        "interrupts and their mean time; their mean replaces --mtti.", "SHARE=TIME,…")]  # fmt: skip
     spares: Annotated[
         Written | None, option("Spare nodes that replace failed ones; as many as it takes by default.", quantity="spare_nodes")
     ]
-    repair_time: Annotated[
-        Written | None,
-        option(
-            "Time until a failed node is available again, with --spares; {default} by default.",
-            "TIME",
-            quantity="repair_seconds",
-            usual=DEFAULTS,
-        ),
-    ]
-    near_recovery: Annotated[
-        Written | None,
-        option(
-            "Share of the interrupts after which host memory or NVMe of the nodes still holds the newest checkpoint; "
-            "{default} by default.",
-            "F",
-            quantity="near_recovery_share",
-            usual=DEFAULTS,
-        ),
-    ]
-    near_restore_time: Annotated[
-        Written | None,
-        option(
-            "Time to restore from there; that of the copy into host memory by default.", "TIME", quantity="near_restore_seconds"
-        ),
-    ]
+    repair_time: Annotated[Written | None, option(
+        "Time until a failed node is available again, with --spares; {default} by default.", "TIME", quantity="repair_seconds",
+        usual=DEFAULTS)]  # fmt: skip
+    near_recovery: Annotated[Written | None, option(
+        "Share of the interrupts after which host memory or NVMe of the nodes still holds the newest checkpoint; "
+        "{default} by default.", "F", quantity="near_recovery_share", usual=DEFAULTS)]  # fmt: skip
+    near_restore_time: Annotated[Written | None, option(
+        "Time to restore from there; that of the copy into host memory by default.", "TIME",
+        quantity="near_restore_seconds")]  # fmt: skip
     restore_bandwidth: Annotated[
         Written | None,
         option("Read bandwidth of the storage for a restore; replaces --restart-time.", "RATE", quantity="restore_bandwidth"),
     ]
-    shared_reads: Annotated[
-        Written | None,
-        option(
-            "Reads of other jobs from this storage, which --write-bandwidth and --restore-bandwidth then share.",
-            "RATE",
-            quantity="other_jobs_read_bandwidth",
-        ),
-    ]
+    shared_reads: Annotated[Written | None, option(
+        "Reads of other jobs from this storage, which --write-bandwidth and --restore-bandwidth then share.", "RATE",
+        quantity="other_jobs_read_bandwidth")]  # fmt: skip
 
 
 class GoodputOptions(RunOptions, CommonOptions, KeptOptions, TierOptions, total=False):

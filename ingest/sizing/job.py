@@ -91,35 +91,23 @@ class RateOptions(TypedDict, total=False):
         Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
     ]
     samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
-    sample_bytes: Annotated[
-        Amount,
-        option(
-            "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.",
-            "SIZE",
-            quantity="sample_bytes",
-        ),
-    ]
+    sample_bytes: Annotated[Amount, option(
+        "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
+        quantity="sample_bytes")]  # fmt: skip
     flops_per_sample: Annotated[
         Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
     ]
-    sequence_length: Annotated[
-        Amount,
-        option(
-            "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
-            quantity="sequence_length",
-        ),
-    ]
+    sequence_length: Annotated[Amount, option(
+        "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
+        quantity="sequence_length")]  # fmt: skip
     bytes_per_token: Annotated[
         Written | Path | None,
         option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
     ]
     cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
-    scaling: Annotated[
-        str,
-        option(
-            "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published", choices=SCALINGS
-        ),
-    ]
+    scaling: Annotated[str, option(
+        "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published",
+        choices=SCALINGS)]  # fmt: skip
 
 
 class NodesOptions(TypedDict, total=False):
@@ -150,34 +138,18 @@ class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     """The options of `bw`."""
 
-    hot_embeddings: Annotated[
-        Amount,
-        option(
-            "Memory for the embedding rows of a recommender that are read most; the others are read from a tier below.",
-            "SIZE",
-            quantity="embedding_hot_bytes",
-        ),
-    ]
-    zipf: Annotated[
-        Amount,
-        option(
-            "Exponent with which reads of embedding rows fall with their rank; by default as published for the model.",
-            quantity="zipf_exponent",
-        ),
-    ]
-    row_reads: Annotated[
-        str | Path | None,
-        option(
-            "Reads of embedding rows as counted: a file with a row id per line, or a histogram under the line `reads,rows`.",
-            "FILE",
-        ),
-    ]
-    sizes: Annotated[
-        str | Path | None,
-        option(
-            "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.", "SIZES"
-        ),
-    ]
+    hot_embeddings: Annotated[Amount, option(
+        "Memory for the embedding rows of a recommender that are read most; the others are read from a tier below.", "SIZE",
+        quantity="embedding_hot_bytes")]  # fmt: skip
+    zipf: Annotated[Amount, option(
+        "Exponent with which reads of embedding rows fall with their rank; by default as published for the model.",
+        quantity="zipf_exponent")]  # fmt: skip
+    row_reads: Annotated[str | Path | None, option(
+        "Reads of embedding rows as counted: a file with a row id per line, or a histogram under the line `reads,rows`.",
+        "FILE")]  # fmt: skip
+    sizes: Annotated[str | Path | None, option(
+        "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
+        "SIZES")]  # fmt: skip
 
 
 #: option -> the quantity that it sets

@@ -512,7 +512,7 @@ def _tables(
 
 def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[str, str]) -> str:
     """Why the GPUs given do not hold the model; empty where they do, or where no number is given."""
-    if "gpus" not in known.given or ("gpus_to_hold" not in unknown and gpus_hold(known)):
+    if "gpus" not in known.given or ("gpus_to_hold" not in unknown and gpus_hold(known.value)):
         return ""
     gpus, name = known.value("gpus"), "total_bytes_per_gpu" if "total_bytes_per_gpu" in results else "model_state_bytes_per_gpu"
     held = f"{display(gpus, 'GPU')} {'does' if gpus == 1 else 'do'} not hold"

@@ -8,13 +8,14 @@ last matrix of a block yields is added to the residual stream and not kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import Weight
 from ingest.catalog.records import Optimizer, Recipe, Value
+from ingest.engine.expression import Num
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
@@ -350,9 +351,9 @@ def _width(recipe: Recipe, size: ModelSize) -> Value:
     return few._replace(value=mean, low=low, high=high, note=note)
 
 
-def gpus_hold(known: Quantities) -> bool:
-    """Whether the GPUs given hold the model."""
-    return known.value("memory_left_for_partitions") > 0 and known.value("gpus_to_hold") <= known.value("gpus")
+def gpus_hold(value: Callable[[str], Num]) -> bool:
+    """Whether the GPUs given hold the model; `value` gives its quantities."""
+    return bool(value("memory_left_for_partitions") > 0 and value("gpus_to_hold") <= value("gpus"))
 
 
 @cache

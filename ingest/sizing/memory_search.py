@@ -250,4 +250,4 @@ def largest_model(
         numbers = {layers: made.layers, width: made.hidden, total: made.parameters}
         rows.append({**numbers, "fits": "no" if why else "yes", "reason": why})
     answer = asked(found)[1]
-    return revised(answer, title=f"The largest that fits. {answer.title}", tables={"largest": rows, **answer.tables})
+    return revised(answer, heading=f"The largest that fits. {answer.title}", tables={"largest": rows, **answer.tables})

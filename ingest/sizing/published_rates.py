@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, chain, combinations
 from operator import mul
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ingest.catalog.records import Family, Gpu, Model, Protocol, Rate, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
-from ingest.engine.ranges import ranged
 from ingest.engine.registry import default_of, solve
-from ingest.engine.value import Evidence, Input, Later
+from ingest.engine.value import EMPTY, Evidence, Input, Later
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.text import grouped
@@ -61,7 +60,8 @@ class PublishedRates:
     ) -> None:
         self.model, self._catalog, self._file = model, catalog, model.path.with_suffix(".csv")
         self._before, self._seen, self.batch = before, seen, batch
-        self._key = ("rates", model.path, model.flops_per_sample, before)
+        #: what its results follow from, as text: no call computes its hash again
+        self._key = f"{model.path}, {model.flops_per_sample and model.flops_per_sample.value!r}, {before}"
 
     @cached_property
     def rows(self) -> tuple[Rate, ...]:
@@ -135,8 +135,9 @@ class PublishedRates:
         tokens = self.model.tokens_per_sample
         if self.batch is None or tokens is None:
             return found
-        given = {"run_batch_tokens": self.batch, "tokens_per_sample": Input(tokens.value)}
-        return found._replace(batch=self.once(("batch", self.batch), partial(ranged, "run_batch_samples", given)))
+        each = {"tokens_per_sample": tokens.value}
+        ends = [end and float(solve("run_batch_samples", {**each, "run_batch_tokens": end})) for end in self.batch[:3]]
+        return found._replace(batch=Input(ends[0] or 0, ends[1], ends[2]))
 
     def _steps(self) -> Steps:
         floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
@@ -182,10 +183,11 @@ _middle_of = lru_cache(maxsize=256)(median)
 class Steps(NamedTuple):
     """What the runs of a model show of its steps."""
 
-    batches: tuple[tuple[float, float], ...] = ()  # GPUs and the largest batch of the runs on so many that state it
+    batches: tuple[tuple[float, float], ...] = ()  # GPUs and batch of the runs of a larger one than all on fewer GPUs
     half_speeds: tuple[float, ...] = ()  # the samples per GPU at which the fixed part takes half of a step, by pairs of runs
     floor: float = math.inf  # that number over the samples of the smaller run, of the class of the model
-    exponents: tuple[tuple[str, str, float], ...] = ()  # of the total rate over the GPUs, from 0 to 1, by protocol and GPU
+    #: of the total rate over the GPUs, from 0 to 1: medians by protocol and GPU, of all GPUs of a protocol under no name
+    exponents: Mapping[Any, float] = EMPTY
     batch: Input | None = None  # that of the job, where it is its own
 
     def batch_on(self, gpus: float) -> float | None:
@@ -198,9 +200,7 @@ class Steps(NamedTuple):
 
     def exponent(self, protocol: str, gpu: str) -> float | None:
         """The median exponent on a GPU, or else on all of a protocol; None where no two sizes are published."""
-        fits = [(on, fit) for under, on, fit in self.exponents if under == protocol]
-        own = [fit for on, fit in fits if on == gpu] or [fit for _, fit in fits]
-        return median(own) if own else None
+        return self.exponents.get((protocol, gpu), self.exponents.get((protocol, "")))
 
 
 class ProtocolRate(NamedTuple):
@@ -391,12 +391,14 @@ def half_speeds(found: Mapping[Submission, Sequence[Run]]) -> Iterator[tuple[flo
 
 def steps_of(found: Mapping[Submission, Sequence[Run]], floor: float) -> Steps:
     """Return what submissions show of the steps of a model; `floor` is that of its class."""
-    batches: dict[float, float] = {}
-    for run in chain.from_iterable(found.values()):
-        if run.batch is not None:
-            batches[run.gpus] = max(run.batch, batches.get(run.gpus, 0.0))
-    exponents = [(key.protocol, key.gpu, _exponent(runs)) for key, runs in found.items() if len(runs) > 1]
-    return Steps(tuple(batches.items()), tuple(half for half, _ in half_speeds(found)), floor, tuple(exponents))
+    batches: list[tuple[float, float]] = []
+    for run in sorted(chain.from_iterable(found.values()), key=lambda run: (run.gpus, -(run.batch or 0))):
+        if run.batch is not None and (not batches or run.batch > batches[-1][1]):
+            batches.append((run.gpus, run.batch))
+    fits = [(key.protocol, key.gpu, _exponent(runs)) for key, runs in found.items() if len(runs) > 1]
+    exponents = grouped(((protocol, on), fit) for protocol, gpu, fit in fits for on in (gpu, ""))
+    middles = {key: median(each) for key, each in exponents.items()}
+    return Steps(tuple(batches), tuple(half for half, _ in half_speeds(found)), floor, middles)
 
 
 def _exponent(runs: Sequence[Run]) -> float:

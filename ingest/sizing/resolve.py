@@ -148,7 +148,7 @@ def _is_architecture(source: str, catalog: Catalog) -> bool:
         data = read_yaml(Path(source))
         return isinstance(data, dict) and "sample" not in data
     names = {source.lower(), catalog.aliases.get(Model.kind, {}).get(source.lower(), "")}
-    if any((folder / "architectures" / f"{name}.yaml").is_file() for folder in catalog.folders for name in names if name):
+    if any(name in catalog.ids("architectures") for name in names):
         return True
     # A model with an entry of its own is sized by it.
     return source.lower() not in catalog.ids(Model.kind) and source in catalog.releases.rows

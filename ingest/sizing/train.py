@@ -18,7 +18,15 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Later, Quantity, assumed, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import rate_warnings
-from ingest.sizing.checkpoint import JobSizeOptions, SavedStateOptions, WriteOptions, checkpoint
+from ingest.sizing.checkpoint import (
+    JobSizeOptions,
+    SavedCheckpoints,
+    SavedStateOptions,
+    WriteOptions,
+    cautions_of,
+    results_of,
+    saved_checkpoints,
+)
 from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS, from_catalog, from_fields
@@ -89,15 +97,9 @@ class RunRateOptions(TypedDict, total=False):
     efficiency: Annotated[Written | None, option("Model FLOPs utilization; that of the best evidence by default.", "F")]
     achieved: Annotated[Written | None, option("FLOP/s that each GPU achieves, instead of efficiency.", "RATE")]
     samples_per_second: Annotated[Written | None, option("Samples per second of each GPU, instead of efficiency.")]
-    precision: Annotated[
-        str | None,
-        option(
-            "Precision of the arithmetic; by default the fastest at which runs of the size are published on GPUs of the "
-            "generation, as for `ingest bw`.",
-            "P",
-            choices=USUAL_PRECISIONS,
-        ),
-    ]
+    precision: Annotated[str | None, option(
+        "Precision of the arithmetic; by default the fastest at which runs of the size are published on GPUs of the "
+        "generation, as for `ingest bw`.", "P", choices=USUAL_PRECISIONS)]  # fmt: skip
     basis: Annotated[str, option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol of the rate.", "ID")]
     sequence_length: Annotated[Written | None, option("Tokens of one sequence, for the FLOPs of attention.")]
@@ -106,27 +108,16 @@ class RunRateOptions(TypedDict, total=False):
 class CostOptions(TypedDict, total=False):
     """What the run loses by waiting for data, and what it takes: power, money, carbon and water."""
 
-    stall: Annotated[
-        Written | None,
-        option(
-            "Share of the running time in which the GPUs wait for data; {default} by default.",
-            "F",
-            quantity="stall_fraction",
-            usual=DEFAULTS,
-        ),
-    ]
+    stall: Annotated[Written | None, option(
+        "Share of the running time in which the GPUs wait for data; {default} by default.", "F", quantity="stall_fraction",
+        usual=DEFAULTS)]  # fmt: skip
     power: Annotated[
         Written | None,
         option("Power of one GPU, such as a cap on it; that of its data sheet by default.", "POWER", quantity="power_per_gpu"),
     ]
-    host_power: Annotated[
-        Written | None,
-        option(
-            "Power of the host for each GPU; by default what the node takes beyond its GPUs without a cap, where it is known.",
-            "POWER",
-            quantity="host_power_per_gpu",
-        ),
-    ]
+    host_power: Annotated[Written | None, option(
+        "Power of the host for each GPU; by default what the node takes beyond its GPUs without a cap, where it is known.",
+        "POWER", quantity="host_power_per_gpu")]  # fmt: skip
     storage_power: Annotated[
         Written | None, option("Power of the storage that serves the run.", "POWER", quantity="storage_power")
     ]
@@ -137,30 +128,15 @@ class CostOptions(TypedDict, total=False):
     price_gpu_hour: Annotated[
         Written | None, option("Price of a GPU-hour; no cost without it.", "PRICE", quantity="gpu_hour_price")
     ]
-    electricity_price: Annotated[
-        Written | None,
-        option(
-            "Price of electricity, such as 0.1/kWh, where the price of a GPU-hour does not contain it.",
-            "PRICE",
-            quantity="electricity_price",
-        ),
-    ]
-    carbon: Annotated[
-        Written | None,
-        option(
-            "Carbon intensity of the electricity, such as `385 g/kWh`; no carbon without it.",
-            "PER kWh",
-            quantity="carbon_intensity",
-        ),
-    ]
-    wue: Annotated[
-        Written | None,
-        option(
-            "Water for the energy of the machines, such as `0.55 L/kWh`; no water without it.",
-            "PER kWh",
-            quantity="water_intensity",
-        ),
-    ]
+    electricity_price: Annotated[Written | None, option(
+        "Price of electricity, such as 0.1/kWh, where the price of a GPU-hour does not contain it.", "PRICE",
+        quantity="electricity_price")]  # fmt: skip
+    carbon: Annotated[Written | None, option(
+        "Carbon intensity of the electricity, such as `385 g/kWh`; no carbon without it.", "PER kWh",
+        quantity="carbon_intensity")]  # fmt: skip
+    wue: Annotated[Written | None, option(
+        "Water for the energy of the machines, such as `0.55 L/kWh`; no water without it.", "PER kWh",
+        quantity="water_intensity")]  # fmt: skip
 
 
 class RunOptions(RunLengthOptions, JobSizeOptions, RunRateOptions, CostOptions, total=False):
@@ -244,7 +220,8 @@ class Run(NamedTuple):
     node: Node | None
     fixed: Mapping[str, float]  # the quantities that the user sets
     rate: RateBasis | None  # the evidence for its rate; None where its GPU-hours are given
-    saved: Answer | None  # the plan of its checkpoints; None where what they cost is given
+    saved: SavedCheckpoints | None  # the plan of its checkpoints; None where what they cost is given
+    saving: Mapping[str, float]  # the quantities that are set, as far as they are none of the model of its checkpoints
 
 
 def train(
@@ -273,6 +250,7 @@ def train(
     _check(model, fixed)
     card, node = machine_of(gpu, asked["node"], catalog)
     rate = saved = None
+    kept = settings
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in filled(RunRateOptions, {}, "train")}
         rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
@@ -302,7 +280,8 @@ def train(
             "gpu": card.id if card is not None and gpu is None else gpu,
         }
         try:
-            saved = checkpoint(model, set=settings, catalogs=catalog, **saving)
+            saving["model"], kept = model_by_numbers(model, settings)
+            saved = saved_checkpoints(saving, kept, catalog)
         except UsageError:
             raise
         except IngestError as error:
@@ -310,7 +289,7 @@ def train(
             raise IngestError(Message(str(error), supply=(Option("set.goodput", "SHARE"),))) from None
         # The plan tells which weights are trained, too.
         rate = rate and _as_trained(rate, saved, catalog)
-    run = Run(model, card, node, fixed, rate, None if lossless else saved)
+    run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
     chosen = _chosen(run, asked["mode"])
@@ -320,7 +299,9 @@ def train(
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
     cautions = partial(_warnings, run, numbers, settings, catalog)
-    return Answer(QUESTION, _title(run), chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
+    return Answer(
+        QUESTION, partial(_title, run), chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked)
+    )
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -363,7 +344,7 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
     return revised(answers[0], tables={"laws": rows, **answers[0].tables})
 
 
-def _as_trained(rate: RateBasis, saved: Answer, catalog: Catalog) -> RateBasis:
+def _as_trained(rate: RateBasis, saved: SavedCheckpoints, catalog: Catalog) -> RateBasis:
     """The rate of a run that trains some of the parameters: the evidence is of runs that train all of them."""
     step, run = saved.known.find("trained_work_share"), rate.model.optimizer if rate.model is not None else ""
     if step is None or step.value >= 1 or (run and catalog.get(Optimizer, run).adapters):
@@ -416,7 +397,7 @@ def _check(model: str | None, fixed: Mapping[str, float]) -> None:
 def _known(run: Run) -> Quantities:
     """What is given of a run, and what it follows from: its samples, the power of its machines, the parts of its cost."""
     fixed, rate, saved = run.fixed, run.rate, run.saved
-    given = {**DEFAULTS, **(saved.given if saved is not None else {}), **(rate.known if rate is not None else {})}
+    given = {**DEFAULTS, **(saved.known.given if saved is not None else {}), **(rate.known if rate is not None else {})}
     if "power_per_gpu" not in fixed:
         given["power_load"] = USUAL_LOAD
     if run.gpu is not None and run.gpu.power is not None:
@@ -516,7 +497,7 @@ def _warnings(
         yield from _by_batch(run.rate, catalog)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if run.saved is not None:
-        yield from (line for line in run.saved.warnings if line not in silent)
+        yield from (line for line in cautions_of(run.saved, results_of(run.saved)[0], run.saving) if line not in silent)
     if answer.unmet:
         return
     shown = {name: Option(option) for option, name in QUANTITIES.items() if name in numbers}

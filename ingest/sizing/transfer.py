@@ -126,7 +126,7 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
 
 def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
     """Every rate of a training run on another GPU, scaled to this one."""
-    for series, few in rates.once(("carriers", gpu.path, precision), lambda: [*_carriers(rates, gpu, precision)]):
+    for series, few in rates.once(("carriers", gpu, precision), lambda: [*_carriers(rates, gpu, precision)]):
         if protocol in (None, series.protocol):
             rate = series.at(gpus, rates.steps)
             yield few._replace(rate=rate, value=_carried(rate, few.ratio))

@@ -314,7 +314,7 @@ def _layout(asked: Mapping[str, Any], catalog: Catalog) -> tuple[Layout, str]:
     Raises UsageError: no index, or a layout or a type whose files were not counted.
     """
     index, library = asked.get("index"), asked.get("layout")
-    if library in catalog.ids(Layout.kind) or (library and library.endswith((".yaml", ".yml"))):
+    if library and (library in catalog.ids(Layout.kind) or library.endswith((".yaml", ".yml"))):
         found = catalog.get(Layout, library)
         if index not in (None, found.index):
             raise option_error("layout", f": found {found.id}, which is {found.index}, expected a layout of {index}")
