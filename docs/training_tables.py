@@ -35,8 +35,8 @@ GROUPS = {
         job_mean_time_to_interrupt repair_seconds_allowed""",
     "synchronous": """checkpoint_dump_seconds young_interval daly_interval least_waste least_overhead_interval
         waste_left_after_restores interval_for_waste waste_left_for_dumps dump_seconds_for_waste bandwidth_for_dump""",
-    "asynchronous": """interval_of_copies practised_interval drain_window drain_share_of_interval drain_window_for_waste
-        drained_interval checkpoint_staging_seconds checkpoint_stall_fraction drain_duty""",
+    "asynchronous": """practised_interval drain_window drain_share_of_interval drain_window_for_waste
+        drained_interval checkpoint_staging_seconds seconds_to_copy_memory checkpoint_stall_fraction drain_duty""",
     "overhead": """staging_overhead writing_overhead lost_work_overhead restart_waste checkpoint_overhead restart_overhead
         total_overhead""",
     "restart": "restart_bytes_unique restart_bytes_replicated restart_bytes_all restart_read_bandwidth",

@@ -161,15 +161,10 @@ computed_quantity("least_waste", "(2 * checkpoint_dump_seconds / job_mean_time_t
     "Checkpoint overhead (share of time lost) at the optimal interval: √(2δ/M).", source="young1974",
     where="the overhead at Young's interval, without restarts", label="least checkpoint overhead", high=1,
     example="round(least_waste(11.364, 3.093 * 3600), 4) -> 0.0452")  # fmt: skip
-computed_quantity("interval_of_copies",
-    "(2 * checkpoint_staging_seconds * job_mean_time_to_interrupt / persistent_every) ** 0.5", "s",
-    "Interval at which copies into host memory cost as much as the work that they save.", source="young1974",
-    where="√(2·b·M/k)", above=False, example="interval_of_copies(8, 4_000_000, 1) -> 8000.0")  # fmt: skip
-computed_quantity("practised_interval",
-    "maximum(minimum(longest_interval, interval_share * job_mean_time_to_interrupt), interval_of_copies)", "s",
-    "Interval of asynchronous checkpoints as practised: a share of the mean time to interrupt, and at most an hour, or as long"
-    " as copies cost more than they save.", source=MODEL, where="max(min(1 h, M/10), √(2·b·M/k))",
-    label="checkpoint interval as practised", example="practised_interval(3600, 0.1, 11_134, 127) -> 1113.4")  # fmt: skip
+computed_quantity("practised_interval", "minimum(longest_interval, interval_share * job_mean_time_to_interrupt)", "s",
+    "Interval of asynchronous checkpoints as practised: a share of the mean time to interrupt, and at most an hour.",
+    source=MODEL, where="min(1 h, M/10)", label="checkpoint interval as practised",
+    example="practised_interval(3600, 0.1, 11_134) -> 1113.4")  # fmt: skip
 computed_quantity("least_overhead_interval",
     "minimum(longest_interval, (2 * (stopped_share * checkpoint_dump_seconds + persistent_every * checkpoint_staging_seconds)"
     " * job_mean_time_to_interrupt) ** 0.5 / persistent_every)", "s",
@@ -261,6 +256,12 @@ computed_quantity("checkpoint_staging_seconds",
     "Stall per asynchronous checkpoint: time in which GPUs wait for its copy into host memory.", source=MODEL,
     where="fixed part + bytes per GPU ÷ staging rate", label="time to stage a checkpoint",
     example="round(checkpoint_staging_seconds(0.5, 988e9 / 1_856, 1.7e9), 2) -> 0.81")  # fmt: skip
+computed_quantity("seconds_to_copy_memory",
+    "staging_fixed_seconds + minimum(checkpoint_bytes_per_rank_max, memory_bytes_per_gpu) / staging_bandwidth_per_gpu", "s",
+    "Stall per asynchronous checkpoint whose GPUs are known: states beyond the memory of a GPU are in host memory already.",
+    source=MODEL, where="fixed part + bytes per GPU, at most its memory, ÷ staging rate", label="time to stage what GPUs hold",
+    of="checkpoint_staging_seconds", when="copied_from_gpus",
+    example="round(seconds_to_copy_memory(0.5, 709e9, 80e9, 1.7e9), 2) -> 47.56")  # fmt: skip
 computed_quantity("staging_overhead", "checkpoint_staging_seconds / checkpoint_interval", "1",
     "Share of time in which GPUs wait for the copy of an asynchronous checkpoint into host memory.",
     label="training time lost to staging", high=1)  # fmt: skip

@@ -40,6 +40,7 @@ from ingest.sizing.checkpoint_schedule import (
     usual_failures,
 )
 from ingest.sizing.evidence_choice import computed_in
+from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import (
     NODES,
     SIZED_MODEL,
@@ -344,12 +345,7 @@ def saved_checkpoints(
     trained = Trained.of(asked, sized, kind)
     gpu = asked.get("gpu")
     card, node = machine_of(gpu, None, catalog)
-    if (
-        gpu is not None
-        and card is not None
-        and usual["precision"] == "bf16"
-        and {"bf16", "fp16"} & {*card.peak_flops} == {"fp16"}
-    ):
+    if card is not None and usual["precision"] == "bf16" and {"bf16", "fp16"} & {*card.peak_flops} == {"fp16"}:
         usual["precision"] = "fp16"
     width = precision or usual["precision"]
     given = {
@@ -386,6 +382,9 @@ def saved_checkpoints(
     known = Quantities(given, owner, shared_inputs=True)
     known.adopt(steps)
     known.state(f"{readers}_readers")
+    if card.memory_bytes is not None:
+        known.give_default("memory_bytes_per_gpu", from_catalog(card.memory_bytes))
+        known.state("copied_from_gpus")
     files = _lay_out(known, layout, groups, sized, precision is not None)
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}

@@ -101,8 +101,7 @@ class ScheduleOptions(TypedDict, total=False):
         quantity="job_mean_time_to_interrupt")]  # fmt: skip
     interval: Annotated[Written | None, option(
         "Compute time between two checkpoints; async: {interval_share} of the mean time to interrupt, sync: that of the "
-        "least overhead, and at most {longest_interval}, or as long as copies of few GPUs cost more than they save.", "TIME",
-        quantity="checkpoint_interval", usual=DEFAULTS)]  # fmt: skip
+        "least overhead, and at most {longest_interval}.", "TIME", quantity="checkpoint_interval", usual=DEFAULTS)]  # fmt: skip
     waste: Annotated[Written | None, _figure(
         "Share of time allowed for checkpoints, lost work and restores: where given, it sizes the write bandwidth; without "
         "it, only that of sync is sized, for {waste_allowed}.", "F", "waste_allowed")]  # fmt: skip
@@ -292,8 +291,6 @@ def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:
         if known.find("checkpoint_staging_seconds") is None:
             why = "the copy into host memory is left out: it depends on the number of GPUs"
             known.give({"checkpoint_staging_seconds": Input(0).by_default(why, "gpus")})
-        if _stated(known, "longest_interval"):
-            known.give({"interval_of_copies": Input(0, note="no interval exceeds the longest one stated")})
         if not (by_rate or by_waste):
             known.give({name: as_usual(name, known.given[name]) for name in DECIDING})
         elif not _stated(known, "drain_fraction"):

@@ -149,6 +149,8 @@ def test_a_wrapper_may_repeat_what_its_text_part_says(unverified, repeated, told
     """Releases of 2025 repeat the sizes of `text_config` beside it; another value there is told."""
     text = {"model_type": "qwen2_5_vl_text", **{key: QWEN3_8B[key] for key in ("hidden_size", "vocab_size")}}
     assert unverified({"model_type": "qwen2_5_vl", "text_config": text, "hidden_size": repeated}) == told
+    merger = {"text_config": {"hidden_size": 4096}, "vision_config": {"text_hidden_size": 4096, "out_hidden_size": repeated}}
+    assert len(unverified({"model_type": "hunyuan_vl", **merger})) == len(told)
 
 
 def test_two_names_of_one_size_that_disagree_are_told(file):

@@ -111,7 +111,9 @@ def hunyuan_vl(config: ModelConfig) -> Iterator[TableRow]:
     if ocr:
         if out != (width := text_width(text)):
             raise vision.refuse("text_hidden_size", out, f"the width of the text, {width:,}")
-        vision.ignore("out_hidden_size", "img_max_token_num", "min_image_size", "max_vit_seq_len", "temporal_patch_size")
+        # The width of the text decides in Transformers; vLLM builds the merger from this key.
+        vision.ignore(*(["out_hidden_size"] if vision.data.get("out_hidden_size") == out else []))
+        vision.ignore("img_max_token_num", "min_image_size", "max_vit_seq_len", "temporal_patch_size")
         merger: list[TableRow] = [
             *biased("merger.1", (2 * hidden, hidden, merge, merge), "vision"),
             *linear("merger.2", 4 * hidden, 2 * hidden, True),
