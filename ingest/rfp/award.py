@@ -74,9 +74,7 @@ class Award:
         if not points:
             return cls({PRICE: 100.0}, stated=False)
         price = found.get("electricity price")
-        return cls(
-            points, str(found.get("method", BEST_VALUE)), int(found.get("years", 5)), None if price is None else float(price)
-        )
+        return cls(points, str(found.get("method", BEST_VALUE)), int(found.get("years", 5)), price and float(price))
 
 
 class Price(NamedTuple):

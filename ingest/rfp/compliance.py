@@ -370,31 +370,33 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
 
 
 def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) -> str | None:
-    """What is wrong with a number of a remark; empty where it is as the requirement asks, None where none of its business.
-
-    >>> rate = RequirementLine("R-READ-03", MANDATORY, 433e9, "B/s", 22, True, "at least 433 GB/s from 22 clients")
-    >>> unasked(rate, Counted(450, "", "GB/s on 22 clients"), False), unasked(rate, Counted(300, "", "GB/s"), False)
-    ('', 'states 300 GB/s, below what is required')
-    >>> unasked(rate, Counted(200, "from", "clients"), True), unasked(rate, Counted(4, "from", "clients"), True)
-    ('states 200 clients, where the requirement has 22', None)
-    """
+    """What is wrong with a number of a remark; empty where it is as the requirement asks, None where none of its business."""
     agrees = "" if requirement.value is None else None  # a count or a time that is asked for, of a term in words
     number, noun = found.number, re.sub(r"[^\w%/].*$", "", " ".join(found.after.split()[:1])).lower()
-    shown = f"{number:g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
-    stated = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
+    shown = f"{number:.12g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
+    words = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
+    stated = WORDS["spelled"].sub(lambda word: str(WRITTEN["numbers"][word[1].lower()]), words)
     value = _in_unit(requirement, found)
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
-        scatter = re.search(r"(?:confirmed\s+of|(?:spread|scatter)\s+(?:of|is))\s*$|[±]\s*$", found.before)
         if value < least and any(WORDS["part"].search(side) for side in (found.before, found.after)):
             return None  # that of one of several
-        enough = value >= least or scatter or WORDS["exceeded"].search(found.before)
+        enough = value >= least or any(WORDS[name].search(found.before) for name in ("scatter", "exceeded"))
         return "" if enough else f"states {shown}, below what is required"
     seconds = _seconds(number, noun)
     written = in_notation(shown) if seconds is None else f"{seconds} s"
-    kept = bound_kept(requirement.bound, written) if requirement.bound.startswith(AT_MOST) else None
-    if kept is not None:
-        return "" if kept else f"states {shown}, where the requirement has {requirement.bound}"
+    if noun == "%" and WORDS["lost"].search(found.before):
+        written = f"{100 - number:.12g} %"
+    # Neither a fill nor how long a test lasts is what a sentence bounds, nor what stands in brackets.
+    bounded = not (WORDS["lasting"].search(found.before) or WORDS["fill"].match(found.after))
+    own = WORDS["bounds"].finditer(re.sub(r"\(.*?\)", "", requirement.statement)) if bounded else ()
+    for bound in (requirement.bound, *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own)):
+        kept = bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
+        # Years are not held against hours, nor minutes against a latency, but where a term has a ceiling.
+        own_limit = seconds is not None and (bound != requirement.bound or bound.startswith(AT_LEAST))
+        limit = _parsed(bound.split(" ", 2)[-1], "s") if own_limit else None
+        if kept is not None and (not seconds or not limit or (seconds > DAY, seconds < 1) == (limit > DAY, limit < 1)):
+            return "" if kept else f"states {shown}, where the requirement has {bound}"
     if noun.startswith(("%", "percent", "per")):
         return _unasked_share(found, stated, shown)
     if seconds is not None:
@@ -419,7 +421,7 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
             most = requirement.clients if nouns is CLIENTS and requirement.clients else max(counts, default=None)
             if most is not None and number > most:
                 return f"states {shown}, where the requirement has {most:g}"
-            return None if number == most or most is None or beside_value else f"states {shown}, without a value"
+            return None if number in {most, *counts} or most is None or beside_value else f"states {shown}, without a value"
     # A drive write per day, and a failure that the parity survives.
     failing = {"drive": "failure", "drives": "failure"} if "failures of drives" in stated else {"dwpd": "drive"}
     counted = {"parity": "failure", **failing}.get(noun, noun).rstrip("s")
@@ -431,7 +433,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     if size is not None and size <= LARGEST_REQUEST:
         requests = {_parsed(one, "B") for one in re.findall(r"\d[\d.]* [KM]iB", stated)}
         return None if not requests or size in requests else f"states {shown}, which is not asked for"
-    neutral = noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
+    # A term in words asks for the numbers of its own sentence alone.
+    worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
+    neutral = worded or noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
     return None if is_year or neutral else f"states {shown}, which is not asked for"
 
 
@@ -443,7 +447,7 @@ def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
     for unit in (" ".join(words), " ".join(words[:2]), *words[:1]):
         written = in_notation(unit)
         # A bare `per second` counts what the requirement counts.
-        written = requirement.unit if requirement.unit.endswith(f"/{written.strip('/')}") else written
+        written = requirement.unit if written[:1] == "/" and requirement.unit.endswith(written) else written
         if unit and (value := _parsed(f"{found.number!r} {written}", requirement.unit)) is not None:
             return value
     return None
@@ -452,20 +456,19 @@ def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
 def _unasked_share(found: Counted, stated: str, shown: str) -> str | None:
     """What is wrong with a percentage: a fill below that of the requirement, or a part of something."""
     rest = re.sub(r"^(?:%|per\s?cent)\s*", "", found.after)
-    if re.match(r"(?:above|over|more|better|higher|faster|margin|headroom|spare|free|left|unused|confirmed)\b", rest):
-        return ""
-    if WORDS["exceeded"].search(found.before):
+    if WORDS["exceeding"].match(rest) or WORDS["exceeded"].search(found.before):
         return ""
     fill = re.search(r"([\d.]+) % (?:fill|of its usable)", stated)
-    if re.match(r"(?:of\s+)?(?:fill|full|filled|used|usage|(?:the|its)\s+capacity\s+(?:in\s+use|used))\b", rest) and fill:
+    if fill and WORDS["fill"].match(found.after):
         return None if found.number >= float(fill[1]) else f"states {shown}, less than is asked for"
     asked = {one for one, word in _counts(stated) if word.startswith("%")}
-    return None if found.number in asked and not rest.startswith("of") else f"states {shown}, which is not asked for"
+    part = rest.startswith("of") and f"{found.number:g} % of" not in stated
+    return None if found.number in asked and not part else f"states {shown}, which is not asked for"
 
 
 def _seconds(number: float, noun: str) -> float | None:
     """A duration in words; None for another noun."""
-    whole = noun.removesuffix("s") if noun != "ms" else noun
+    whole = noun.removesuffix("s") if noun not in ("ms", "s") else noun
     return next(
         (number * time for stem, time in DURATIONS.items() if whole == stem or (stem[3:] and noun.startswith(stem))), None
     )

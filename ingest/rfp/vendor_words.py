@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -19,14 +19,12 @@ from ingest.files import table_beside
 from ingest.rfp.workbook_reader import MOST_CENTS, NUMBER, number_of
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+#: Words and numbers, of which a phrase consists.
+_SAID = re.compile(r"[^\W_]+")
 _UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?[Bb]|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
-#: Where a sentence of a remark ends.
-_SENTENCES = re.compile(r"(?<=\S[^\W_]|.\d|.[%)])[.;!]+\s+(?=[^\W\d]|\(|[\d.,]+\s?(?:[kMGTP]i?B|%|[hdmy]\w+s\b))|[。！]\s*")
 _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 #: Words that a unit may have, such as `million files per second`.
 MOST_UNIT_WORDS = 4
-#: What grants a bound, whatever the value after it.
-AT_LEAST = re.compile(r"^(?:>=?|≥|=|at least|min(?:imum|\.)?|no less than|over|more than|above|exceeds)$", re.IGNORECASE)
 #: What a remark refers to, and how it denies, limits, states and consents; where words qualify what is said; numbers in words.
 WRITTEN = table_beside(__file__, "vendor_words.yaml")
 MONTHS: Sequence[str] = WRITTEN["months"]
@@ -39,12 +37,10 @@ WORDS = {
 REFERENCES, LIMITS, STATEMENTS, CONSENTS = (WORDS[name] for name in ("references", "limits", "statements", "consents"))
 #: Notations of units that are not read as they are, and those that are.
 NOTATIONS = tuple((re.compile(pattern), instead) for pattern, instead in WRITTEN["notations"])
-#: Numbers in words.
-SPELLED: Mapping[str, int] = WRITTEN["numbers"]
-#: A scheme of protection, such as 8+2 or N+2: the failures that it survives.
-SCHEME = re.compile(r"\b(?:(?:N|\d+)\s?\+\s?(\d)|RAID[- ]?60?|(?:dual|double)[- ]parity|(triple)[- ]parity)\b", re.IGNORECASE)
 #: One word of so many may be unknown; of a statement about the product, which has words of its own.
 MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
+#: A value that is stated as about so much lies within this factor; one that is at most so much may be any share of it.
+NEAR, FAR = 1.5, 1e3
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 
@@ -58,11 +54,7 @@ class Read(NamedTuple):
 
 
 def in_notation(written: str) -> str:
-    """A text with its units as they are read.
-
-    >>> in_notation("GBytes per second"), in_notation("Gbps"), in_notation("terabytes"), in_notation("files per second")
-    ('GB/s', 'Gb/s', 'TB', 'files/s')
-    """
+    """A text with its units as they are read."""
     for pattern, instead in NOTATIONS:
         written = pattern.sub(instead, written)
     return written
@@ -98,17 +90,40 @@ def read_value(
         if number is None:
             return Read(None, why=f"'{found[0]}' is one number with a decimal comma and another with a grouping one")
         value = in_base(f"{number!r} {name}") if name else unit(number)
-        opening = "" if AT_LEAST.match(before) else before
+        opening = "" if WORDS["granting"].match(before) else before
         left = " ".join(filter(None, (opening, words.strip()[len(name) :].strip())))
         return Read(value, left.strip(" .;,"))
     return Read(None, why="no unit of the kind")
 
 
-def limiting(text: str) -> str:
-    """The words of a text that limit what it is written next to, as a phrase; empty where there are none."""
-    # A reference, such as a release, stands in the text as `see`.
-    said = [" ".join(found[0].lower().split()).replace(" see", " …").replace(" named", " …") for found in LIMITS.finditer(text)]
+def limiting(text: str, required: str = "") -> str:
+    """The words of a text that limit what it is written next to, as a phrase; empty where there are none.
+
+    A word of the sentence of what is `required` limits nothing next to another one of it.
+    """
+    asked = f" {' '.join(_SAID.findall(required.lower()))} "
+    asked, said = asked + asked.replace(" one ", " single "), []
+    for found in LIMITS.finditer(text):
+        phrase = " ".join(_SAID.findall(found[0].lower()))
+        before, after = (_SAID.findall(side.lower()) for side in (text[: found.start()], text[found.end() :]))
+        near = [*phrase.split()[1:], *before[-1:], *after[:1]]
+        own = f" {phrase} " in asked and any(f" {one} " in asked for one in near if not WORDS["weak"].fullmatch(one))
+        if not own or not phrase or WORDS["strict"].search(phrase):
+            # A reference, such as a release, stands in the text as `see`.
+            said.append(" ".join(found[0].lower().split()).replace(" see", " …").replace(" named", " …"))
     return f"limits: {_quoted(said)}" if said else ""
+
+
+def _bounding(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
+    """A text without the words that bound a number, where each value that they leave open meets the requirement."""
+    near = [*WORDS["bounding"].finditer(text), *WORDS["bounding_after"].finditer(text)]
+    for found in sorted(near, key=re.Match.start, reverse=True):
+        number = number_of(found["number"].rstrip(".,"), lambda value: value >= MOST_CENTS or value < 1) or 0.0
+        before, after = text[: found.start("number")].strip(), f"{found['unit']} {text[found.end() :]}"
+        ends = (number / NEAR, number * NEAR) if found["near"] else (number / FAR, number)
+        if all(asked(Counted(end, before, after.strip()), False) == "" for end in ends):
+            text = f"{text[: found.start()]} {found['number']}{after}"
+    return text
 
 
 def _quoted(words: Sequence[str]) -> str:
@@ -130,20 +145,9 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     `asked` tells what is wrong with a number, empty where it is as the requirement asks, None where it is none of its business;
     the second argument tells whether another number of the remark is a value that meets the requirement. The words of what is
     `required` may be repeated.
-
-    >>> limits("Fully compliant, see page 12.", lambda *_: "x"), limits("Confirmed without exception", lambda *_: "x")
-    ('', '')
-    >>> limits("Complies from release 6.2, subject to a licence", lambda *_: "x")
-    "limits: 'from …', 'subject'"
-    >>> limits("1 failure", lambda found, _: f"states {found.number:g}, which is not asked for")
-    'states 1, which is not asked for'
-    >>> limits("Tested with sparse files", lambda *_: "")
-    "says more: 'sparse'"
-    >>> limits("Fully compliant. The rate is that of the back end.", lambda *_: "")
-    'neither confirms nor denies'
     """
     # A sentence that confirms says nothing of the next one.
-    sentences = [one for one in _SENTENCES.split(remark) if re.search(r"\w", one)]
+    sentences = [one for one in WORDS["sentences"].split(remark) if re.search(r"\w", one)]
     told = (_limits_of(one, asked, required, point) for one, point in ((remark, False), *((one, True) for one in sentences)))
     return next(filter(None, told), "")
 
@@ -156,17 +160,18 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     if elsewhere := WORDS["elsewhere"].search(WORDS["proofs"].sub(" ", remark)):
         return f"refers to '{elsewhere[0].strip()}'"
     twice = WORDS["spelled_twice"]
-    once = twice.sub(lambda found: found[2] if SPELLED[found[1].lower()] == int(found[2]) else found[0], remark)
-    text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(SPELLED[found[1].lower()]), once))
+    once = twice.sub(lambda found: found[2] if WRITTEN["numbers"][found[1].lower()] == int(found[2]) else found[0], remark)
+    text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(WRITTEN["numbers"][found[1].lower()]), once))
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
+    text = WORDS["range"].sub(r"\1 \2 to ", text)
     for name, instead in WRITTEN["read_as"].items():
         text = WORDS[name].sub(f" {instead} ", text)
-    if limit := limiting(text):
+    if limit := limiting(text := _bounding(text, asked), required):
         return limit
     if opening := WORDS["openings"].search(text):
         return f"qualifies: '{opening[0].strip().lower()}'"
-    text = SCHEME.sub(lambda scheme: f"{scheme[1] or (3 if scheme[2] else 2)} parity ", text)
+    text = WORDS["scheme"].sub(lambda scheme: f"{scheme[1] or (3 if scheme[2] else 2)} parity ", text)
     text = WORDS["parts"].sub(lambda part: _named(part, " " if re.search(r"\d\s?[x×]\s?$", part[0]) else " drives "), text)
     if not (WORDS["foreign"].search(text) or text.isupper()):
         text = WORDS["names"].sub(partial(_named, instead=" "), text)
@@ -196,13 +201,7 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
 
 
 def narrowing(clause: str, own: Collection[str] = ()) -> str:
-    """What an answer in a clause is narrowed to: its first preposition whose object neither leaves it whole nor is its `own`.
-
-    >>> narrowing("we comply in full with this clause"), narrowing("the requirement is met via scripts")
-    ('', 'via scripts')
-    >>> narrowing("yes, for reads", {"read"}), narrowing("yes, for reads", {"write"})
-    ('', 'for reads')
-    """
+    """What an answer in a clause is narrowed to: its first preposition whose object is neither its `own` nor all of it."""
     answer = WORDS["complies"].search(clause)
     if WORDS["evidence"].search(clause) or (answer is None and STATEMENTS.search(clause.strip())):
         return ""
