@@ -196,7 +196,7 @@ class Releases:
     def named(self, written: str, *, structure: bool = False) -> str | None:
         """The id of the entry that a written name stands for, or on which it says it is based; None where neither is known.
 
-        Raises UsageError: a name that stands for several.
+        Raises UsageError: a name that stands for several, or is cut off at a dash.
         """
         if not 0 < len(written) <= MOST_LETTERS:
             return None
@@ -206,8 +206,9 @@ class Releases:
         if re.fullmatch(_SERVING, owner.lower()):
             # What Ollama serves without a tag is its default one.
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
+        cut = written.rstrip().endswith(("-", "_"))  # off: what a terminal or a list left of a name
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
-            found = index.get(spelling, {})
+            found = {} if cut else index.get(spelling, {})
             # Of names that differ in their dots and dashes alone, that which is written so.
             exact = [one for one in found if one in self.rows and written.lower() in self.rows[one].names]
             if len(found) > 1 and len(exact) != 1:
@@ -215,12 +216,12 @@ class Releases:
             if found:
                 one = next(iter(exact or found))
                 return None if self._another(owner.lower(), written.lower(), spelling, one) else one
-        # A name of the hub is whole.
-        for spelling in () if "/" in written else spellings(written):
-            longer = {one for name, ids in index.items() if name.startswith(f"{spelling} ") for one in ids}
-            if len(longer) > 1:
+        # A name of the hub is whole, but where it ends in a dash.
+        for spelling in () if "/" in written and not cut else spellings(written):
+            longer = {one for name, ids in index.items() if f"{name} ".startswith(f"{spelling} ") for one in ids}
+            if len(longer) > 1 - cut:
                 raise _several(written, spelling, longer)
-        return self._base_of(asked)
+        return None if cut else self._base_of(asked)
 
     def _base_of(self, written: str) -> str | None:
         """The structure on which a name says it is based, by family, version and size: `Hermes-3-Llama-3.1-8B`; else None.

@@ -577,8 +577,7 @@ class Catalog:
         self._rests_on("aliases.yaml")
         merged: dict[str, dict[str, str]] = {}
         for folder in reversed(self.folders):
-            path = folder / "aliases.yaml"
-            if not path.exists():
+            if not (path := folder / "aliases.yaml").exists():
                 continue
             data = read_yaml(path)
             if not isinstance(data, dict):

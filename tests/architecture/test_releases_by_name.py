@@ -36,8 +36,7 @@ def test_every_row_has_the_parameters_that_it_states(row):
     made = from_config(row.id, row.path, row.keys())
     assert made.parameters == row.parameters
     assert made.layers or not made.vocabulary
-    assert row.check
-    assert set(row.check.split()) <= CHECKS
+    assert set() < set(row.check.split()) <= CHECKS
     assert row.source in CATALOG.sources
     assert row.where
     # A recalled row stands only where a published count agrees with it.
@@ -145,6 +144,7 @@ def test_another_owners_name_with_its_maker_is_the_release_only_if_converted():
         if maker not in ("google", "microsoft", "mistralai", "qwen", "nvidia") or stored_as(name):
             continue
         assert of_itself(f"someone/{maker}-{name}") is None, name
+        assert "name one" in named(f"{name}-"), name
         assert named(f"{maker}-{name}") == named(f"bartowski/{maker}_{name}-GGUF") == row.id
 
 
