@@ -33,7 +33,7 @@ NOT_SEARCHED = r"decisions/|reference/(formulas|gpus|models|nodes|quantities|rel
 pygments_style = "default"
 
 
-def leave_out_of_search(app: Sphinx, env: BuildEnvironment) -> None:
+def leave_out_of_search(_: Sphinx, env: BuildEnvironment) -> None:
     """Find what pages say, not each row of a catalog: of decisions and long generated tables, only titles are searched."""
     for name in env.found_docs:
         if re.match(NOT_SEARCHED, name):
