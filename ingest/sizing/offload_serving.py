@@ -50,10 +50,11 @@ QUESTION = Question(
         Shown("kv_block_bytes", main=False),
         Shown("kv_bytes_written_per_day", main=False),
         Shown("kv_writes_per_day"),
-        *(Shown(name, main=name == "kv_turn_bandwidth") for name in READING),
+        *(Shown(name, main=name in ("kv_turn_bandwidth", "kv_peak_read_bandwidth")) for name in READING),
     ),
     (
-        ("Needs", {"kv_read_bandwidth": "{} read", "kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
+        ("Needs", {"kv_peak_read_bandwidth": "{} read", "kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
+        ("Needs", {"kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
     ),
 )  # fmt: skip
 
