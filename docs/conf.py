@@ -1,9 +1,11 @@
 """Sphinx settings; the build reads nothing from the network."""
 
+import re
 import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from ingest import __version__
 
@@ -27,12 +29,21 @@ html_css_files = ["tables.css"]
 html_title = f"ingest {__version__}"
 html_copy_source = False
 html_show_sphinx = False
+NOT_SEARCHED = r"decisions/|reference/(formulas|gpus|models|nodes|quantities|releases|sources|storage|corpora)|man/"
 pygments_style = "default"
+
+
+def leave_out_of_search(_: Sphinx, env: BuildEnvironment) -> None:
+    """Find what pages say, not each row of a catalog: of decisions and long generated tables, only titles are searched."""
+    for name in env.found_docs:
+        if re.match(NOT_SEARCHED, name):
+            env.metadata[name]["nosearch"] = ""
 
 
 def setup(app: Sphinx) -> None:
     """Read notebooks, each of which is run."""
     from notebook_parser import NotebookParser
 
+    app.connect("env-updated", leave_out_of_search)
     app.add_source_suffix(".ipynb", "notebook")
     app.add_source_parser(NotebookParser)

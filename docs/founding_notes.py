@@ -5,7 +5,7 @@ A row states one of these:
 - `ask`, `result`: a command, and the result that answers: one of its results, or a path in its JSON, where lists go by number
   or id; `unit` where the JSON states none; `over`: a command whose result, or `by`, divides it.
 - `case`: SET/CASE, a published figure of `ingest validate`.
-- `scope`: the row of docs/scope.md that says why nothing answers.
+- `scope`: the row of docs/published-errors.md that says why nothing answers.
 
 `printed` is the figure of the notes, or its ends, and `within` the largest difference: a share, or `range` for the range of the
 answer; a statement without a figure is answered by a value.
@@ -147,7 +147,7 @@ def statements() -> str:
             printed = printed or display(case(row["case"]).published, found.unit, binary=False)
         verdict = "inside the range" if row.get("within") == "range" else "agrees" if printed != "" else "answered"
         if "scope" in row:
-            verdict = f"[out of scope](scope.md): {row['scope']}"
+            verdict = f"[out of scope](published-errors.md#what-stays-unanswered-and-why): {row['scope']}"
         elif "error" in row:
             verdict = f"[published error](published-errors.md): {row['error']}"
         lines.append((number, note, row["says"], how, printed, found.shown if found else "", verdict))

@@ -398,9 +398,11 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
 
 
 def _required_write_rate(lines: Sequence[Requirement]) -> float:
-    """The highest write rate that the plan requires, which has its floor in it; 0 without any."""
-    writes = (line for line in lines if kind_of(line) == "write" and line.priority != INFORMATION and line.unit == "B/s")
-    return max((line.value for line in writes), default=0)
+    """The highest write rate that any accepted system has: of mandatory lines, of targets where there are no others, else 0."""
+    writes = [line for line in lines if kind_of(line) == "write" and line.priority != INFORMATION and line.unit == "B/s"]
+    return max((line.value for line in writes if line.priority == "mandatory"), default=0) or max(
+        (line.value for line in writes), default=0
+    )
 
 
 class Effort(NamedTuple):

@@ -30,6 +30,7 @@ APART = ("site", "plan", "fit", "response", "catalog", "observe", "mcp", "comple
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {
     "darshan": "observe",
     "mcp": "mcp",
+    "anyio": "mcp",
 }
 ABOUT = (
     "Storage sizing for AI training: what must storage do so that these GPUs never wait?",

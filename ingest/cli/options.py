@@ -97,7 +97,7 @@ class BriefCommand(click.Command):
         """List the options in a help text."""
         usual = USUAL[str(self.name)].split() if self.name in USUAL and EVERY_OPTION not in ctx.meta else None
         options = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
-        shown = [one for one in options if usual is None or one.name in usual or "--help" in one.opts[-1]]
+        shown = [one for one in options if usual is None or one.name in usual or "--help" in " ".join(one.opts)]
         with formatter.section("Options" if usual is None else "Usual options"):
             formatter.write_dl([record for one in shown if (record := one.get_help_record(ctx)) is not None])
 

@@ -249,7 +249,7 @@ computed_quantity("kv_looked_for_bytes", "kv_reused_bytes + kv_prompt_looked_for
 computed_quantity("kv_hit_bytes", "kv_looked_for_bytes * kv_hit_share", "B",
     "Key-value cache that a turn reads from the tier, in the mean over the turns.", label="read by a mean turn")  # fmt: skip
 computed_quantity("kv_read_bandwidth", "turn_rate * kv_hit_bytes", "B/s",
-    "Reads of reused context from the tier.", label="reads of the key-value tier")  # fmt: skip
+    "Reads of reused context from the tier, in the mean over time.", label="mean reads of the key-value tier")  # fmt: skip
 computed_quantity("kv_write_bandwidth", "turn_rate * maximum(kv_new_bytes + kv_reused_bytes - kv_hit_bytes, 0)", "B/s",
     "Writes of context that was not read from the tier: new, or lost and computed again.", label="writes of the key-value tier",
     example="kv_write_bandwidth(20, 0.5e9, 1.5e9, 0.75e9) -> 25000000000.0")  # fmt: skip

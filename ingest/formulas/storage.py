@@ -7,7 +7,7 @@ input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs nee
 alternative("read_bandwidth_needed", "run_needed_read_bandwidth", when="job_estimated")
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
 input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
-    above=False, label="data to hold")  # fmt: skip
+    above=False, label="usable capacity needed")  # fmt: skip
 
 # Local drives hold the data staged on them.
 alternative("required_usable_bytes", "dataset_bytes", when="local_drives_judged", optional=True)

@@ -458,7 +458,8 @@ def _disagreeing(
         in_file = samples_in_file_by_reader(name, site, catalog) if described.keys().isdisjoint(REPACKED) else {}
         # Of text, a sample is a sequence to one job and a token to another.
         own = {"data_sample_bytes", "data_samples", "data_tokens", "corpus"} & {*data[name].known.given, *described}
-        of_sample = {job: size for job in readers if not own and (size := sizes.get(job)) is not None}
+        compared = not own and {family_of(site.section("jobs")[job], catalog) for job in readers} != {"llm"}
+        of_sample = {job: size for job in readers if compared and (size := sizes.get(job)) is not None}
         for what, unit, figures, taken in (
             ("the samples in a file", "sample/file", in_file, "the lines count the most files; set its samples_per_file"),
             ("the bytes of a sample", "B/sample", of_sample, "each counts its own; set its sample_bytes"),

@@ -94,6 +94,8 @@ UNSURE = QUESTION._replace(
         *QUESTION.headlines[2:],
     )
 )
+#: The same where not even the lower end of a step fits.
+NOT_HELD = UNSURE._replace(headlines=(("Does not fit:", UNSURE.headlines[0][1]), *UNSURE.headlines[1:]))
 #: The same where a step is not counted: it takes more than the states, and more GPUs.
 STATES_ALONE = QUESTION._replace(
     headlines=tuple(("Needs at least" if "gpus_to_hold" in parts else verb, parts) for verb, parts in QUESTION.headlines)
@@ -348,7 +350,7 @@ def memory(
         if "gpus" in known.given or "model_state_bytes_per_gpu" not in unknown:
             known.state("states_offloaded")
         results |= known.results(OFFLOADED)[0]
-    unsure = False
+    question = QUESTION if step else STATES_ALONE
     cautions = [*_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)]
     if step and "model_state_bytes_per_gpu" not in unknown:
         # The ranges of the parts, on a number of GPUs that does not follow them.
@@ -358,7 +360,8 @@ def memory(
             cautions.append(caution)
             held = results["gpus_to_hold"]
             results["gpus_to_hold"] = Quantity(held.value, held.unit, held.low, most)
-            unsure = True
+            full = results.get(OF_GPUS_GIVEN)
+            question = NOT_HELD if full is not None and (full.low or full.value) > 1 else UNSURE
     if places[0] is OFF and not step:
         missing["total_bytes_per_gpu"] = "a GPU holds the layer at work: give a model with a config.json"
     words = {
@@ -374,10 +377,11 @@ def memory(
     keeping = chosen.name if states.id == chosen.optimizer else f"{states.name}; recipe {chosen.id}"
     shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
+    machines = f"{fixed['gpus']:,.0f} × {card.name}" if "gpus" in fixed else card.name
     listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
-        UNSURE if unsure else QUESTION if step else STATES_ALONE,
-        f"{'Memory' if step else 'Model states'} of {size.name}: {keeping}; ZeRO-{stage}, offload {offload}"
+        question,
+        f"{'Memory' if step else 'Model states'} of {size.name} on {machines}: {keeping}; ZeRO-{stage}, offload {offload}"
         + (computed_in(size.entry, card, fixed.get("gpus"), catalog) if gpu or node else ""),
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,

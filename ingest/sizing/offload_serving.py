@@ -32,6 +32,8 @@ DEFAULTS = {
 #: Results of turns that read from the tier.
 READING = ("kv_turn_bandwidth", "kv_peak_turns", "kv_peak_read_bandwidth", "kv_burst_bandwidth", "kv_blocks_per_turn",
            "kv_block_seconds")  # fmt: skip
+#: The headline where nothing is read.
+WRITTEN = {"kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}
 #: What `offload` answers of a serving cluster.
 QUESTION = Question(
     "offload",
@@ -50,11 +52,9 @@ QUESTION = Question(
         Shown("kv_block_bytes", main=False),
         Shown("kv_bytes_written_per_day", main=False),
         Shown("kv_writes_per_day"),
-        *(Shown(name, main=name == "kv_turn_bandwidth") for name in READING),
+        *(Shown(name, main=name in ("kv_turn_bandwidth", "kv_peak_read_bandwidth")) for name in READING),
     ),
-    (
-        ("Needs", {"kv_read_bandwidth": "{} read", "kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}),
-    ),
+    (("Needs", {"kv_peak_read_bandwidth": "{} read", **WRITTEN}), ("Needs", WRITTEN)),
 )  # fmt: skip
 
 

@@ -192,7 +192,7 @@ ROWS = (
          subject="encoding"),
     Rule("W28", 10, "departure", ">", MOST_DEPARTURE,
          text=": found {found}, but the other inputs give {computed}: results that rest on one contradict those of the other"),
-    Rule("W13", 61, **_said(" changes nothing here: the results do not depend on it", option="unused")),
+    Rule("W13", 2, **_said(" changes nothing here: the results do not depend on it", option="unused")),
     # Checkpoints.
     Rule("W20", 8, "checkpoint_dump_seconds", ">=", "job_mean_time_to_interrupt", factor=0.5, words={"mode": ("sync",)},
          what="duration of a dump, against half the mean time to interrupt", of_job=True,
