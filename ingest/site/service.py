@@ -225,14 +225,19 @@ class OpenQuestion(NamedTuple):
 
 
 def open_questions(
-    document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow]
+    document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow], ranked_by: str
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first; `used` are the given quantities that the requirements rest on."""
+    """The open questions, the most important first; `used` are the given quantities that the requirements rest on.
+
+    `ranked_by` is what ranks the offers where the buyer states no award; empty where he does.
+    """
     lacking = {key: words for key, words in COVER.items() if not getattr(document, key)}
     found = []
     if lacking:
         question = f"What do vendors have to know: {', '.join(lacking.values())}?"
         found.append(OpenQuestion("document", question, ", ".join(lacking), "the cover of the tender states it"))
+    if ranked_by:
+        found.append(OpenQuestion("award", "How are offers ranked?", ranked_by, "targets and terms earn points by an award alone"))
     # The jobs whose rate is uncertain, the one that reads most first.
     reading = [(step, row) for row in jobs if (step := row.step("job_read_bandwidth")) is not None]
     for _, row in sorted(reading, key=lambda pair: -float(pair[0].value)):

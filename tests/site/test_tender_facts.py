@@ -169,16 +169,17 @@ def test_the_purchase_states_the_mandatory_lines_alone():
 def test_open_questions_end_where_the_site_file_answers_them():
     asked = [one.key for one in planned().open_questions]
     assert asked[0] == "document"
-    assert {"service.availability", "storage.fill_limit", "outage.restart_time"} <= set(asked)
+    assert {"award", "service.availability", "storage.fill_limit", "outage.restart_time"} <= set(asked)
     answered = planned(
         document=COVER,
+        award={"price": 100},
         service="suggested",
         outage={"restart_time": 600},
         storage={"fill_limit": 0.85, "protection": {"replicas": 2}},
     )
     left = {one.key for one in answered.open_questions}
     assert left < set(asked)
-    assert not left & {"document", "service.availability", "storage.fill_limit", "outage.restart_time"}
+    assert not left & {"document", "award", "service.availability", "storage.fill_limit", "outage.restart_time"}
     assert planned().to_dict()["open_questions"][0]["key"] == "document"
 
 
@@ -213,3 +214,4 @@ def test_the_page_counts_open_questions_and_lists_them_on_request(run):
     assert f"{count} values that this site file leaves open" in short
     assert "jobs.*.warm_up" not in short.partition("Open questions")[2].partition("Assumptions")[0]
     assert "jobs.*.warm_up: 10 min" in long
+    assert f"a draft: {count} questions to the buyer are open" in run("report", site, "--for-vendor", "-o", "rfp.json").err
