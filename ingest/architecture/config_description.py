@@ -256,9 +256,9 @@ def _state_bytes(config: ModelConfig) -> int | None:
 
 
 def _longest(config: ModelConfig) -> int:
-    """The tokens that the positions of a model reach; 0 where no key says."""
+    """The tokens that the positions of a model reach, by its file or by the default of its class; 0 where no key says."""
     for key in _LONGEST:
-        found = config.data.get(key)
+        found = config.data.get(key) or config.defaults.get(config.prefix + key)
         if type(found) is int and found > 0:
             return found
     return next((found for part in config.parts if "vision" not in part.prefix and (found := _longest(part))), 0)

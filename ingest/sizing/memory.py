@@ -343,7 +343,7 @@ def memory(
         raise option_error("expert_tensor_parallel", f": found {parallel.expert_tensor}, expected a model with experts")
     given = job.given(parallel, stage, way)
     known, step, on_given = job.known(given, way), job.counts_step(places), asked["gpus"] is not None
-    unknown = _fill(known, on_given)
+    unknown = _fill(known, on_given, way)
     left_out = {*unknown, *OFFLOADED, *(() if step else OF_STEP), *(() if step and on_given else (OF_GPUS_GIVEN,))}
     results, missing = known.results([name for name in QUESTION.names if name not in left_out])
     if OFF in places:
@@ -426,20 +426,19 @@ def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tupl
     return chosen, composed(own, given, chosen)
 
 
-def _fill(known: Quantities, asked: bool) -> dict[str, str]:
+def _fill(known: Quantities, asked: bool, recompute: str) -> dict[str, str]:
     """Count the GPUs; if no number of them suffices, return the reason and the options that help."""
     left = known.value("memory_left_for_partitions")
     if left <= 0:
         size, room = known.value("memory_bytes_per_gpu"), known.value("memory_utilization")
         held = known.value("resident_parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
         need = held + known.value("residual_bytes_per_gpu")
-        why = (
-            f"the bytes on each GPU ({display(need, 'B', binary=False)}) exceed {room * 100:.3g} % of its memory "
-            f"({display(size, 'B', binary=False)}) for any number of GPUs: raise --zero-stage, --tensor-parallel or "
-            "--pipeline-parallel, or set --offload"
-        )
+        cure = "--tensor-parallel or --pipeline-parallel, or set --offload"
         if "transformer_layers" in known.given:
-            why = why.replace("or set --offload", "raise --context-parallel, or set --recompute full")
+            again = "" if recompute == "full" else ", or set --recompute full"
+            cure = f"--tensor-parallel, --pipeline-parallel or --context-parallel{again}"
+        why = f"the bytes on each GPU ({display(need, 'B', binary=False)}) exceed {room * 100:.3g} % of its memory "
+        why += f"({display(size, 'B', binary=False)}) for any number of GPUs: raise --zero-stage, {cure}"
         unknown: dict[str, str] = dict.fromkeys(FEWEST, why)
         if not asked:
             unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))

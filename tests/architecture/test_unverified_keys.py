@@ -131,6 +131,7 @@ def test_more_tokens_than_the_positions_reach_are_named(file, tokens, warned):
 @pytest.mark.parametrize(("longest", "usual"), [(512, 512), (4096, 4096), (8192, 4096)])
 def test_the_usual_length_is_one_that_the_model_reaches(file, longest, usual):
     assert ingest.model(file(max_position_embeddings=longest)).given["sequence_length"].value == usual
+    assert ingest.model("bert-base").given["sequence_length"].value == 512  # by the default of its class
 
 
 def test_every_command_that_counts_on_the_structure_says_that_it_is_unverified(file):

@@ -289,8 +289,7 @@ def test_a_job_without_progress_is_refused(share, refused):
 
 #: M = 1 h: restores 120/3,600 = 3.33 %; staging of 2.8 s and its lost work take √(2 × 2.8/3,600) = 3.94 % at best.
 STAGED = {"set": {"staging_fixed_seconds": 2.8, "staging_bandwidth_per_gpu": 1e18}, "mode": "async", "mtti": "1 h"}
-#: 5 % of it are 500 s.
-RESTORED = {"mode": "sync", "mtti": 10_000, "reschedule_time": 0}
+RESTORED = {"mode": "sync", "mtti": 10_000, "reschedule_time": 0}  # 5 % of it are 500 s
 
 
 @pytest.mark.parametrize(
