@@ -127,7 +127,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     if not clear or command.partition(" --")[0] not in COMMANDS:
         return command
     # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
-    tried = [one for one in (command, *([] if asked else (*votes, "feed"))) if one.partition(" --")[0] in COMMANDS]
+    others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers))]
+    tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
     lines = [_line_of(one, {**given}, numbers, files, taken) for one in tried]
     return next(filter(None, lines), "" if asked or numbers else command)
 
