@@ -306,12 +306,6 @@ def elapsed_of(text: str) -> int:
     return found + int(days or 0) * 86_400
 
 
-def bytes_moved(text: str) -> float:
-    """Bytes of `fs/disk` in a text of usage; not a number where it does not count them."""
-    found = _DISK.search(text) if "fs/disk=" in text else None
-    return float(found[1]) * UNITS[found[2]] if found else NAN
-
-
 def delimiter_of(header: str) -> str:
     """What parts the columns of a header of `sacct`; empty for a line that is none."""
     for mark in ("|", "\t", ";", ","):
@@ -454,7 +448,8 @@ class _Rows:
         except ValueError:
             self.ledger.leave_out(UNREADABLE)
             return
-        read, written = (bytes_moved(row[place]) if place >= 0 else NAN for place in self.moved)
+        moved = (_DISK.search(row[place]) if place >= 0 and "fs/disk=" in row[place] else None for place in self.moved)
+        read, written = (float(one[1]) * UNITS[one[2]] if one else NAN for one in moved)
         parent, _, name = ident.partition(".")
         number = self.named.get(name)
         if number is None:

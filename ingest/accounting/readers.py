@@ -317,11 +317,6 @@ PRODUCTS = (
 NO_DATA: Mapping[str, Any] = {}
 
 
-def is_object(one: Mapping[str, Any]) -> bool:
-    """Whether an object is one that is read."""
-    return one.get("kind") in KINDS or ("containers" in (one.get("spec") or NO_DATA) and "status" in one)
-
-
 def read_manifest(one: Mapping[str, Any], ledger: Ledger) -> None:
     """Read a pod, job or workload."""
     meta, spec, status = (one.get(name) or NO_DATA for name in ("metadata", "spec", "status"))

@@ -296,7 +296,7 @@ def _read_json(lines: Iterable[str], place: str, ledger: Ledger, asked: Asked) -
             if "job_id" in one and isinstance(one.get("time"), Mapping):
                 kinds.add("sacct JSON")
                 read_object(one, ledger, asked.accounts)
-            elif readers.is_object(one):
+            elif one.get("kind") in readers.KINDS or ("containers" in (one.get("spec") or readers.NO_DATA) and "status" in one):
                 kinds.add(f"Kubernetes {one.get('kind') or 'Pod'}")
                 readers.read_manifest(one, ledger)
             else:

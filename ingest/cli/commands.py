@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from functools import cache, partial
+from io import StringIO
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -26,11 +29,17 @@ from ingest.cli.options import (
     output_options,
     word_argument,
 )
-from ingest.cli.output import QUIET, chosen_option, hand_over, tell_written, warn
+from ingest.cli.output import DOCUMENTS, QUIET, VERBOSE, chosen_option, hand_over, tell_written, warn
+from ingest.engine.question import arguments_of
+from ingest.engine.result import envelope
 from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
-from ingest.reports.page import FORMATS
+from ingest.files import write_whole
+from ingest.reports.page import FORMATS, SUFFIXES
+from ingest.reports.pages import page_for
 from ingest.sizing.dataset import USUAL_FORMATS
 from ingest.sizing.explain import Explanation
+from ingest.text import one_line
+from ingest.version import __version__
 
 Function = Callable[..., Any]
 
@@ -38,18 +47,34 @@ progress_on = later("ingest.corpus.types", "Progress")
 show_bandwidth = later("ingest.cli.plain", "show_bandwidth")
 observed_job = later("ingest.acceptance.observed_job", "observed_job")
 as_docx = later("ingest.reports.document.word", "as_docx")
-verdict_document = later("ingest.reports.document.page_document", "verdict_document")
-sizing_workbook = later("ingest.reports.workbook.small_workbooks", "sizing_workbook")
+verdict_document, response_document, usage_document = (
+    later("ingest.reports.document.plan_documents", f"{name}_document") for name in ("verdict", "response", "usage")
+)
+kind_of_file, read_yaml = (later("ingest.catalog.yaml_reader", name) for name in ("Kind", "read_yaml"))
+part_of_history = later("ingest.accounting.usage", "part")
+schema_text, starter = (later("ingest.site.schema", name) for name in ("schema_text", "starter"))
+new_site, with_decisions = later("ingest.site.site_file", "new_site"), later("ingest.site.planner", "with_decisions")
+lines_page = later("ingest.reports.pages.plan", "lines_page")
+sizing_workbook, sweep_workbook, fit_workbook = (
+    later("ingest.reports.workbook.small_workbooks", f"{name}_workbook") for name in ("sizing", "sweep", "fit")
+)
+verdict_workbook, response_workbook, usage_workbook = (
+    later("ingest.reports.workbook.judged_workbooks", f"{name}_workbook") for name in ("verdict", "response", "usage")
+)
+model_workbook = later("ingest.reports.workbook.model_workbook", "model_workbook")
 sweep_page = later("ingest.reports.pages.sizing", "sweep_page")
-sweep_workbook = later("ingest.reports.workbook.small_workbooks", "sweep_workbook")
-verdict_workbook = later("ingest.reports.workbook.judged_workbooks", "verdict_workbook")
+
+
+#: What a file of `site` may end in: a site file, a part.
+SITE_FILES, PART = (".yaml", ".yml"), ".npz"
 
 
 class Asked(NamedTuple):
     """A command, and the function of the same name that it asks."""
 
-    #: its words and options in the order of its help; `options_of` stands for those that the function declares
-    parts: tuple[Callable[..., Any], ...] = (model_argument, options_of, explain_option, output_options)
+    #: its words and options in the order of its help; `options_of` stands for those that the function declares, a name for
+    #: those of another function
+    parts: tuple[Callable[..., Any] | str, ...] = (model_argument, options_of, explain_option, output_options)
     without: tuple[str, ...] = ("model",)  # those of them that another part declares
     book: Callable[..., bytes] | None = sizing_workbook  # makes the workbook, if it has one
     #: the warnings of its answer, where they are no attribute of that name
@@ -60,8 +85,8 @@ class Asked(NamedTuple):
 
 
 def _word(name: str, called: str | None = None, required: bool = True) -> Callable[[Any], Any]:
-    """A word in front of the options; several where the name by which help calls it ends in `…`."""
-    return click.argument(name, metavar=called, required=required, nargs=-1 if (called or "").endswith("…") else 1)
+    """A word in front of the options; several where the name by which help calls it has `…`."""
+    return click.argument(name, metavar=called, required=required, nargs=-1 if "…" in (called or "") else 1)
 
 
 def _told(asked: Asked, answer: Any, form: str | None, output: Sequence[str] = (), explain: str | None = None) -> None:
@@ -154,6 +179,135 @@ def _calibrate(function: Function, observations: tuple[str, ...], form: str | No
         tell_written(options["bundle"])
 
 
+def _fit(
+    function: Function, form: str | None, output: Sequence[str], explain: str | None, require: bool, **options: Any
+) -> None:
+    found = function(**options)
+    if explain is not None:
+        if len(found.systems) != 1:
+            raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
+        explanation = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
+        hand_over(explanation, form, output, warnings=found.warnings)
+    else:
+        hand_over(found, form, output, fit_workbook, page=partial(page_for, found, chosen_option(VERBOSE)))
+    if require and found.unmet:
+        raise RequirementNotMet(found.unmet)
+
+
+def _plan(function: Function, site: str | None, form: str | None, output: Sequence[str], **options: Any) -> None:
+    check, explain, new, schema = (options.pop(name) for name in ("check", "explain", "new", "schema"))
+    # What a site file without examples of other sites is made from.
+    named = {name: options.pop(name) for name in [*options] if name not in arguments_of(function)}
+    if new and schema:
+        raise UsageError("--new and --schema are given, expected one of them")
+    if schema or new:
+        expected = (".json",) if schema else (".yaml", ".yml")
+        path = next(iter(output), None)
+        if len(output) > 1:
+            raise UsageError(f"--output: found '{path}' and '{output[1]}', expected one of them with --new or --schema")
+        if path is not None and Path(path).suffix.lower() not in expected:
+            raise UsageError(f"--output: '{path}' ends in '{Path(path).suffix}', expected {' or '.join(expected)}")
+        given = [name for name, value in named.items() if value is not None]
+        if schema:
+            text = schema_text()
+        elif not given:
+            text = starter()
+        elif len(given) < len(named):
+            raise UsageError("--new: expected --nodes, --gpu and --models together, or none of them")
+        else:
+            text = with_decisions(new_site(**named, catalogs=options["catalogs"]), options["catalogs"])
+        if site is not None:
+            raise UsageError(f"SITE.yaml: found '{site}', expected none with --new or --schema; -o FILE names the new file")
+        if path is None:
+            click.echo(text, nl=False)
+        elif Path(path).exists():
+            raise UsageError(f"--output: '{path}' exists already, expected a new file")
+        else:
+            write_whole(path, text)
+            tell_written(path)
+        return
+    for option, value in named.items():
+        if value is not None:
+            raise UsageError(f"--{option}: found '{value}' without --new, expected it with --new; a site file has its own")
+    if site is None:
+        raise UsageError("SITE.yaml is missing, expected a file (`ingest plan --new` writes one)")
+    answer = function(site, **options)
+    if hasattr(answer, "plans"):
+        if explain is not None:
+            raise UsageError("--explain: found several scenarios, expected one")
+        hand_over(answer, form, output)
+    elif explain is not None:
+        lines = answer.explain(explain)
+        body = {**answer.requirement(explain).to_dict(), "derivation": lines}
+        data = envelope(answer.command, body, catalog=answer.catalog)
+        hand_over(answer, form, output, page=partial(lines_page, f"Derivation of {explain}", lines), data=lambda: data)
+    else:
+        hand_over(answer, form, output, model_workbook, page=partial(page_for, answer, chosen_option(VERBOSE)))
+    if check and answer.unmet:
+        raise RequirementNotMet(answer.unmet)
+
+
+def _response(
+    function: Function, offers: tuple[str, ...], sent: str | None, form: str | None, output: Sequence[str], **options: Any
+) -> None:
+    for name, holds in (
+        ("weights", "weights of targets, such as `R-READ-05: 2`"),
+        ("decisions", "decisions on reservations, such as `R-CAP-03: {accept: why}`"),
+    ):
+        if options[name]:
+            options[name] = read_yaml(path := Path(options[name]), kind_of_file(holds, "ingest response --help"))
+            if not isinstance(options[name], dict):
+                raise IngestError(f"{path}: expected {holds}")
+    with redirect_stdout(StringIO()):  # on which openpyxl reports a style that is not there
+        compared = function(offers, sent=sent, **options)
+    answer = compared.offers[0] if len(offers) == 1 else compared
+    # A file is filed: it holds every line.
+    page = partial(page_for, answer, chosen_option(VERBOSE) or bool(output))
+    against = one_line(Path(sent).name) if sent else "the first offer"
+    subtitle = f"Offers against the requirements of {against}. Made by ingest {__version__}."
+    documents = {suffix: lambda made=made: made(response_document(page(), subtitle)) for suffix, made in DOCUMENTS.items()}
+    hand_over(answer, form, output, lambda _: response_workbook(compared), page=page, documents=documents)
+    if answer.unmet:
+        raise RequirementNotMet(answer.unmet)
+
+
+def _site(
+    function: Function,
+    histories: Sequence[str],
+    further: Sequence[str],
+    form: str | None,
+    output: Sequence[str],
+    **options: Any,
+) -> None:
+    sources = (*histories, *further)
+    suffixes = {path: Path(path).suffix.lower() for path in output}
+    if options["part"]:
+        if [*suffixes.values()] != [PART]:
+            raise UsageError(f"--part: expected -o with one file, which ends in {PART}")
+        write_whole(output[0], part_of_history(*sources, **options))
+        tell_written(output[0])
+        return
+    known = (*SITE_FILES, *DOCUMENTS, *SUFFIXES)
+    for path, suffix in suffixes.items():
+        if suffix not in known:
+            raise UsageError(f"--output: '{path}' ends in '{suffix}', expected {', '.join(known)}")
+    answer = function(*sources, **options)
+    documents = {each: lambda made=made: made(usage_document(answer)) for each, made in DOCUMENTS.items()}
+    files = documents | dict.fromkeys(SITE_FILES, lambda: answer.site)
+    sites = [path for path in output if form and suffixes[path] in SITE_FILES]
+    hand_over(answer, form, [path for path in output if path not in sites], usage_workbook, documents=files)
+    for path in sites:
+        write_whole(path, answer.site)
+        tell_written(path)
+
+
+def _function(name: str) -> Function:
+    """The public function that a command asks; its module is imported now."""
+    called = {"site": "usage"}.get(name, name.replace("-", "_"))
+    function: Function = getattr(loaded(ingest._PLACES[called]), called)
+    return function
+
+
 #: command -> what it asks
 COMMANDS: dict[str, Asked] = {
     **dict.fromkeys(("checkpoint", "goodput", "train", "feed", "offload"), Asked()),
@@ -196,6 +350,43 @@ COMMANDS: dict[str, Asked] = {
         ),
         without=("format",),
         run=_dataset,
+    ),
+    "fit": Asked(
+        parts=(
+            _word("plan", "[SITE.yaml|plan.json|MODEL]", required=False),
+            word_argument("gpu"),
+            options_of,
+            click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits."),
+            click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead."),
+            "bw",
+            output_options,
+        ),
+        run=_fit,
+    ),
+    "plan": Asked(
+        parts=(
+            _word("site", "SITE.yaml", required=False),
+            options_of,
+            click.option("--check", is_flag=True, help="Exit with 3 if an `expect` of the file is not met."),
+            click.option("--explain", metavar="ID", help="Show the derivation of one requirement instead, such as R-READ-01."),
+            click.option("--new", is_flag=True, help="Write a commented site file to start from instead."),
+            click.option("--nodes", metavar="N", help="With --new: nodes of the site, for a file without examples."),
+            click.option("--gpu", metavar="ID", help="With --new and --nodes: the GPU; its usual node is the node type."),
+            click.option("--models", metavar="ID,…", help="With --new and --nodes: the models, a job each."),
+            click.option("--schema", is_flag=True, help="Write the JSON Schema of site files, for editors, instead."),
+            output_options,
+        ),
+        run=_plan,
+    ),
+    "response": Asked(parts=(_word("offers", "OFFER.xlsx…"), options_of, output_options), run=_response),
+    "site": Asked(
+        parts=(
+            click.option("--from", "histories", multiple=True, metavar="HISTORY", help="A history, or -. Repeatable."),
+            _word("further", "[HISTORY…]", required=False),
+            options_of,
+            output_options,
+        ),
+        run=_site,
     ),
     "vectors": Asked(parts=(options_of, explain_option, output_options), without=()),
     "diff": Asked(
@@ -242,11 +433,11 @@ COMMANDS: dict[str, Asked] = {
 @cache
 def command(name: str) -> click.Command:
     """A command of the table; the module of its function is imported now."""
-    asked, called = COMMANDS[name], name.replace("-", "_")
-    module = loaded(ingest._PLACES[called])
+    asked = COMMANDS[name]
+    declaring = _function(name)
 
     def run(**options: Any) -> None:
-        function = getattr(module, called)
+        function = _function(name)
         if asked.run is not None:
             asked.run(function, **options)
         else:
@@ -254,7 +445,10 @@ def command(name: str) -> click.Command:
             _told(asked, function(**options), **shown)
 
     if name in ingest.OF_A_JOB:
-        run = job_file(name, getattr(module, called))(run)
+        run = job_file(name, declaring)(run)
+    others = {one: _function(one) for one in asked.parts if isinstance(one, str)}
+    without = (*asked.without, *(option for other in others.values() for option in arguments_of(other)))
     for part in reversed(asked.parts):
-        run = (options_of(getattr(module, called), *asked.without) if part is options_of else part)(run)
+        declared = options_of(others[part]) if isinstance(part, str) else part
+        run = (options_of(declaring, *without) if part is options_of else declared)(run)
     return click.command(name, cls=BriefCommand)(run)

@@ -15,8 +15,6 @@ import ingest
 from ingest.cli.main import COMMANDS, GROUPS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
 from ingest.cli.options import (
     COMMAND,
-    COUNTING,
-    VARIANT,
     catalog_entries,
     catalog_entry,
     counted_by,
@@ -25,7 +23,6 @@ from ingest.cli.options import (
     gathered,
     kind_named,
     meant_by,
-    one_each,
     option_of,
     spellings,
     that_take,
@@ -83,7 +80,7 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
         idle = bool(meant_by("filling", low))
         if re.fullmatch("[wc][0-9]+", low) and not asked:
             return f"explain {one.upper()}"
-        if not (asked or equals) and (reading := meant_by("commands", os.path.splitext(low)[1])):
+        if not equals and (reading := meant_by("commands", os.path.splitext(low)[1])):
             votes[reading[0]] += 2
             files.append(one)
             continue
@@ -130,7 +127,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     if not clear or command.partition(" --")[0] not in COMMANDS:
         return command
     # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
-    tried = [one for one in (command, *([] if asked else (*votes, "feed"))) if one.partition(" --")[0] in COMMANDS]
+    others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers))]
+    tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
     lines = [_line_of(one, {**given}, numbers, files, taken) for one in tried]
     return next(filter(None, lines), "" if asked or numbers else command)
 
@@ -150,16 +148,14 @@ def joined(words: Sequence[str]) -> list[str]:
             if not others or known or not first[0].isalpha():
                 continue
             name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
-            name = name if option_of(name) != "--" or apart is False else "".join([first, *others])  # `red pajama`
-            variant, figures = re.fullmatch(VARIANT, word.lower()), not word[-1].isalpha()  # `h100 64` are two
+            variant = re.fullmatch(elsewhere()["variant"][""], word.lower())
+            figures = not word[-1].isalpha()  # `h100 64` are two
             near = variant and apart and len(others) == 1 and not figures
             option, name = entry_meant(name) if near else (option_of(name)[2:], name)
             if not variant:  # `DGX Spark`
                 apart = apart and option != option_of(word)[2:]
-            elif option and word.lower().startswith("nvl"):  # `gb200 nvl72`
-                apart = True
-            elif not (apart or figures) and option:
-                apart = word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
+            elif option and not apart and (not figures or word.lower().startswith("nvl")):  # `gb200 nvl72`
+                apart = figures or word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
             if option and apart and (len(others) == 1 or option_of("-".join(others)) == "--"):
                 made[-count:] = [name]
     return made
@@ -261,7 +257,7 @@ def _of_parts(option: str, known: Collection[str], whole: bool = False) -> list[
     parts = {one for one in words if len(one) > 1 and not meant_by("little", one)}
     called = {f"--{ours}": {*ours.split("-"), *theirs.split()} for ours, theirs in elsewhere()["options"].items()}
     telling = {each for one in parts if not meant_by("general", one) for each in (one, f"{one}s")}
-    for looked in ([{f"{one}s" for one in parts}] if words & COUNTING else []) + [parts]:
+    for looked in ([{f"{one}s" for one in parts}] if any(meant_by("counting", one) for one in words) else []) + [parts]:
         near = {one: words for one, words in called.items() if one in known and one not in _EVERYWHERE and telling & words}
         shared = {one: len(looked & words) for one, words in near.items()}
         most = max(shared.values(), default=0)
@@ -298,9 +294,7 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
         behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
         behind = behind if meant.split()[0] in known else []
         return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?"
-    having = [f"`ingest {one}`" for one in known if any(f"--{plain}" in each.opts for each in command_of(one).params)]
-    options = f"; {listed(having, MOST_OTHERS)} {'has' if len(having) == 1 else 'have'} --{plain}" if having else ""
-    return f"no such command {brief(word)}{nearest(word, known) or options or '; `ingest --help` lists them'}"
+    return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
 
 
 def _apart(command: str, behind: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -331,9 +325,6 @@ def _respelt(words: Sequence[str]) -> str:
     rest = ["".join(joined(one.split())) if one[:1].isdigit() else one for one in rest]  # 15 trillion
     taken = [one.partition("=")[0].lstrip("-").replace("-", "_") for one in rest if one.startswith("--")]
     meant = in_words(own, command, taken) if own else ""
-    if len(own) > 1 and command in COMMANDS:
-        flags = [one for one in meant_by("options", own[0]) for each in command_of(command).params if f"--{one}" in each.opts]
-        meant = f"{command} {' '.join(own[1:])} --{flags[0]}" if flags and not meant else meant
     if own and "catalog list models" in meant_by("commands", own[0]) and kind_named(command):
         meant = f"catalog list {kind_named(command)}"
     respelt = meant not in ("", command, " ".join([command, *own]))
@@ -346,18 +337,15 @@ def _another(words: Sequence[str], said: str) -> str:
     if together != [*words]:
         return f"found several values; did you mean 'ingest {shlex.join(together)}'?"
     for word in [one for one in words[1:] if one in said]:
-        reading = meant_by("commands", os.path.splitext(word)[1]) if said.startswith("unknown") and os.path.exists(word) else []
-        if reading and reading[0] != words[0]:
-            return f"{word} is a file; did you mean 'ingest {reading[0]} {word}'?"
         parts = word.rpartition("=")[2].split(",")
         if re.fullmatch(elsewhere()["unpublished"][""], word.rpartition("/")[2].lower()):
             return f"the layers of '{word}' are not published; its reads follow from a model of its size, or --set parameters=N"
         one_kind = len(parts) > 1 and {option_of(one) for one in parts} in ({"--model"}, {"--gpu"})
         if one_kind and words[0] not in elsewhere()["several"]:
             return f"found {brief(word)}, expected one at a time; `ingest bw` alone compares models and GPUs"
-    comparing = len(compared) > 1 and {*words} & {*COMPARING} and all(kind_named(one, catalog_entry) for one in compared)
-    comparing = comparing and any(one in said for one in compared)
-    meant = of_catalog("compare", "compare", compared) if comparing else ""
+    comparing = len(compared) > 1 and {*words} & {*COMPARING} and any(one in said for one in compared)
+    named = comparing and all(kind_named(one, catalog_entry) for one in compared)
+    meant = of_catalog("compare", "compare", compared) if named else ""
     return f"found {brief(' '.join(words))}; did you mean 'ingest {meant}'?" if meant not in ("", " ".join(words)) else ""
 
 
@@ -518,7 +506,16 @@ class Commands(click.Group):
             meant = [re.sub(f"^[{_DASHES}]-?(?=[a-z])", "--", word) for word in args]
             ctx.fail(f"found a long dash, expected two short ones; did you mean 'ingest {shlex.join(meant)}'?")
         ours = [*takewhile(lambda word: not word.startswith(COMMAND), args)]  # the words behind it belong to a job
-        for before, word in pairwise(ours):
+        params = [one for one in command_of(args[0]).params if isinstance(one, click.Option)] if args[0] in COMMANDS else []
+        single = {name: one for one in params if not (one.multiple or one.is_flag) for name in one.opts}
+        given: dict[click.Option, str] = {}
+        for before, word in pairwise([*ours, "-"]):
+            option, equals, value = before.partition("=")
+            if option in single and given.setdefault(single[option], said := value if equals else word) != said:
+                both = [given[single[option]], said]  # click would take the last
+                several = option[2:] in elsewhere()["several"].get(args[0], "").split()
+                instead = f"; did you mean '{option} {','.join(both)}'?" if several else ""
+                raise click.UsageError(f"{option}: found '{both[0]}' and '{said}', expected one of them{instead}")
             option, equals, value = word.partition("=")
             if not word:
                 place = before if before.startswith("-") and before != "--" else args[0]
@@ -527,7 +524,6 @@ class Commands(click.Group):
             else:
                 continue
             raise click.UsageError(f"{place}: found '', expected a value")
-        one_each(ours, command_of(args[0]).params if args[0] in COMMANDS else [])
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -25,7 +25,7 @@ GROUPS = {
 }
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 #: Commands with a module of their own; all others are in the table of `ingest.cli.commands`.
-APART = ("site", "plan", "fit", "response", "catalog", "observe", "mcp", "completion")
+APART = ("catalog", "observe", "mcp", "completion")
 #: package -> the extra that installs it
 EXTRA_OF = dict.fromkeys(("tokenizers", "datasets", "pyarrow", "fsspec", "pathspec", "tqdm"), "corpus") | {
     "darshan": "observe",

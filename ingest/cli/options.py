@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial, wraps
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +17,9 @@ from ingest import JOB
 from ingest.cli.main import help_texts, later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
-from ingest.errors import IngestError, RequirementNotMet, UsageError, brief, one_of
+from ingest.errors import IngestError, RequirementNotMet, UsageError, one_of
 from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
-from ingest.units import unit_factor
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,12 +57,6 @@ USUAL: Mapping[str, str] = table_beside(__file__, "usual_options.yaml")
 HELP: Mapping[str, str] = help_texts()
 #: The option of `observe` whose value is all the words that follow.
 COMMAND = "--command"
-#: Words of an option that say that it is a number.
-COUNTING = {"num", "count", "number", "n", "nb"}
-#: What follows a name in the name of a variant: `llama3 70b`, `a100 80gb`, `h100 pcie`.
-VARIANT = (
-    r"v?[0-9]{1,4}|[va]?[0-9][\w.]*[a-jl-z]|sxm[0-9]?|pcie|nvl[0-9]*|base|small|medium|large|xl|pro|max|mini|instruct|chat"
-)
 #: key of a context whose help lists every option
 EVERY_OPTION = "ingest.every_option"
 
@@ -321,42 +314,18 @@ def gathered(words: Sequence[str]) -> list[str]:
     made: list[str] = []
     for word, after in zip(words, [*words[1:], ""], strict=True):
         option, value = ["", "", *made][-2:]
-        bare, following = word.strip("[](),"), after.strip("[](),")
-        alone = re.fullmatch("(-.*)?", after) or following.isdigit()  # `--nodes 8 64 h100` has the number of its GPUs
-
-        def is_further(one: str, option: str = option, value: str = value) -> bool:
-            return one.isdigit() if value.replace(",", "").isdigit() else option_of(one) == option
-
-        if (
-            option in ("--gpu", "--model")
-            and re.fullmatch(VARIANT, word.lower())
-            and kind_named(f"{value} {word}", catalog_entry)
-        ):
+        parts, numbers = [one.strip("[](),") for one in (word, after)], value.replace(",", "").isdigit()
+        more, still = (one.isdigit() if numbers else option_of(one) == option for one in parts)
+        variant = option in ("--gpu", "--model") and re.fullmatch(elsewhere()["variant"][""], word.lower())
+        if variant and kind_named(f"{value} {word}", catalog_entry):
             made[-1] += f" {word}"
         elif option[2:] not in several:
-            made.append(bare if value[2:] in several else word)
-        elif is_further(bare) and (alone or not bare.isdigit()):
-            made[-1] += f",{bare}"
-        elif not (meant_by("filling", word) and is_further(following)):
+            made.append(parts[0] if value[2:] in several else word)
+        elif more and (still or not numbers or re.fullmatch("(-.*)?", after)):  # the 64 of `--nodes 8 64 h100` are GPUs
+            made[-1] += f",{parts[0]}"
+        elif not (still and meant_by("filling", word)):
             made.append(word)
     return made
-
-
-def one_each(words: Sequence[str], params: Iterable[click.Parameter]) -> None:
-    """Refuse an option that has two values and takes one: click would take the last. Raises UsageError."""
-    single = {
-        name: one for one in params if isinstance(one, click.Option) and not (one.multiple or one.is_flag) for name in one.opts
-    }
-    given: dict[click.Option, str] = {}
-    for word, after in pairwise([*words, ""]):
-        option, equals, value = word.partition("=")
-        if option not in single:
-            continue
-        first = given.setdefault(single[option], said := value if equals else after)
-        if first != said:
-            several = option[2:] in elsewhere()["several"].get(words[0], "").split()
-            meant = f"; did you mean '{option} {first},{said}'?" if several else ""
-            raise click.UsageError(f"{option}: found {brief(first)} and {brief(said)}, expected one of them{meant}")
 
 
 def with_units(args: list[str]) -> list[str]:
@@ -366,8 +335,6 @@ def with_units(args: list[str]) -> list[str]:
     for place in range(own - 1, 1, -1):
         option, number = made[place - 2 : place]
         is_unit = any(meant_by(table, made[place].lower()) for table in ("letters", "counted", "apart", "behind"))
-        with suppress(UsageError):
-            is_unit = bool(unit_factor(made[place])) or is_unit
         if option.startswith("--") and re.fullmatch("[0-9][0-9.,_]*[A-Za-z]?", number) and is_unit:
             made[place - 1 : place + 1] = [f"{number} {made[place]}"]
     return made + args[own:]
@@ -380,7 +347,8 @@ def spellings(option: str) -> list[str]:
     for name in (option, option.rpartition(".")[2], whole):
         parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]
         bare = "".join(one for one in parts if not meant_by("little", one))
-        counted = f"{bare}s" if bare and not bare.endswith("s") and COUNTING & {*parts} else bare  # `--gpu-count` has gpus
+        counting = any(meant_by("counting", one) for one in parts)  # `--gpu-count` has gpus
+        counted = f"{bare}s" if bare and not bare.endswith("s") and counting else bare
         found += ["".join(parts)] * (name != option) + [counted]
     return [one for one in dict.fromkeys(found) if one]
 

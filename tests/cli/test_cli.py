@@ -159,8 +159,7 @@ BAD_INPUT = table("cli/bad_input.yaml")
 
 @pytest.mark.parametrize(("words", "code", "said"), BAD_INPUT, ids=[" ".join(words) for words, _, _ in BAD_INPUT])
 def test_bad_input_is_one_line_with_expectation_and_nearest_match(run, words, code, said):
-    others = [part for pair in zip(JOB[1::2], JOB[2::2], strict=True) if pair[0] not in words for part in pair]
-    ran = run("bw", *others, *words)
+    ran = run("bw", *(part for pair in zip(JOB[1::2], JOB[2::2], strict=True) if pair[0] not in words for part in pair), *words)
     assert "Traceback" not in ran.err
     assert ran.code == code
     assert [part for part in said if part not in ran.refusal] == []

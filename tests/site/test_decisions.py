@@ -5,9 +5,9 @@ import random
 import pytest
 
 import ingest
-from ingest.cli.plan import with_decisions
 from ingest.errors import IngestError
 from ingest.site.plan import Plan
+from ingest.site.planner import with_decisions
 from ingest.site.site_file import new_site
 
 SITE = {
