@@ -341,7 +341,7 @@ class Catalog:
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
         known = self.memory.pop(key, None)
-        if known is not None and (self._checked.issuperset(known[1]) or all(map(self.looked_at, known[1]))):
+        if known is not None and all(map(self.looked_at, known[1] - self._checked)):
             for files in [*self._resting.values()]:
                 files.update(known[1])
             self.memory[key] = known  # what is asked for again and again is forgotten last

@@ -192,7 +192,7 @@ class Steps(NamedTuple):
 
     def batch_on(self, gpus: float) -> float | None:
         """The largest batch that a published run used on at most so many GPUs, or the share of them in that of more."""
-        return max((batch * min(1, gpus / size) for size, batch in self.batches), default=None)
+        return max([batch if size <= gpus else batch * (gpus / size) for size, batch in self.batches], default=None)
 
     def half_speed(self, step_samples: float) -> float:
         """The samples per GPU for which the fixed part takes half of a step; `step_samples` are those of the smaller run."""
@@ -255,19 +255,16 @@ class Series:
         totals, sizes = self.totals, [*self.totals]
         place = bisect(sizes, gpus)
         below = sizes[max(place - 1, 0)]
-        above = below if gpus <= below else sizes[place] if place < len(sizes) else None
-        published, near = totals[below] / below, self.sizes[below]
-        if above not in (None, below):
-            near = tuple(row for row in self.rows if row.gpus in (below, above))
-        found = ProtocolRate(self.protocol, self.gpu, published, near, gpus, published, below)
-        if above is None:
-            exponent = steps.exponent(self.protocol, self.gpu)
-            value, low, factor = beyond(Run(below, published, _batch(near)), gpus, steps, exponent)
-            found = found._replace(value=value, low=low, factor=factor)
+        published, near, low = totals[below] / below, self.sizes[below], None
+        run, value = Run(below, published, self.runs[max(place - 1, 0)].batch), published
+        factor: Callable[[], str] = str
+        if gpus > below and place == len(sizes):
+            value, low, factor = beyond(run, gpus, steps, steps.exponent(self.protocol, self.gpu))
         elif gpus > below:
-            exponent = math.log(totals[above] / totals[below]) / math.log(above / below)
-            value, factor = _by_power(Run(below, published), gpus, exponent)
-            found = found._replace(value=value, factor=factor)
+            above = sizes[place]
+            near = tuple(row for row in self.rows if row.gpus in (below, above))
+            value, factor = _by_power(run, gpus, math.log(totals[above] / totals[below]) / math.log(above / below))
+        found = ProtocolRate(self.protocol, self.gpu, value, near, gpus, published, below, factor, low)
         return _in_batch(self, found, steps) if steps.batch else found
 
 
