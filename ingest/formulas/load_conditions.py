@@ -128,12 +128,12 @@ computed_quantity("cold_phase_seconds", "warm_up_bytes / run_cold_read_bandwidth
 
 @formula("s", source="io500-rules", where="each write phase lasts at least 300 s", label="duration of a test")
 def line_seconds(test_seconds: Num, shortest_test_seconds: Num, phase_seconds: Num) -> Num:
-    """Whole seconds of the test of a line: as long as its load lasts, at least a valid test, at most the time that is required.
+    """Whole minutes of the test of a line: as long as its load lasts, at least a valid test, at most the time that is required.
 
-    >>> line_seconds(1800, 300, 9), line_seconds(1800, 300, 600), line_seconds(1800, 300, 86_400)
-    (300, 600, 1800)
+    >>> line_seconds(1800, 300, 9), line_seconds(1800, 300, 427), line_seconds(1800, 300, 86_400), line_seconds(40, 10, 9)
+    (300, 480, 1800, 40)
     """
-    return ceil(minimum(test_seconds, maximum(shortest_test_seconds, phase_seconds)) * ROUNDED_DOWN)
+    return minimum(ceil(test_seconds), 60 * ceil(maximum(shortest_test_seconds, phase_seconds) / 60 * ROUNDED_DOWN))
 
 
 # The latency line: reads of a loader whose workers and batch are stated

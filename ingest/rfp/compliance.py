@@ -392,9 +392,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     own = WORDS["bounds"].finditer(re.sub(r"\(.*?\)", "", requirement.statement)) if bounded else ()
     for bound in (requirement.bound, *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own)):
         kept = bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
-        # Years are not held against hours, nor minutes against a latency, but where a term has a ceiling.
-        own_limit = seconds is not None and (bound != requirement.bound or bound.startswith(AT_LEAST))
-        limit = _parsed(bound.split(" ", 2)[-1], "s") if own_limit else None
+        # Years are not held against hours, nor minutes against a latency, but for a time that keeps a ceiling, or of a term.
+        ceiling = bound.startswith(AT_MOST) and (kept or bound == requirement.bound)
+        limit = None if ceiling or seconds is None else _parsed(bound.split(" ", 2)[-1], "s")
         if kept is not None and (not seconds or not limit or (seconds > DAY, seconds < 1) == (limit > DAY, limit < 1)):
             return "" if kept else f"states {shown}, where the requirement has {bound}"
     if noun.startswith(("%", "percent", "per")):
@@ -405,8 +405,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
         if seconds < 1 and (waits := [time for time in asked if time < 1]):
             # Latencies: the mean has its own ceiling, the lowest one.
-            ceiling = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
-            return agrees if seconds <= ceiling * (1 + SAME) else f"states {shown}, more than is asked for"
+            longest = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
+            return agrees if seconds <= longest * (1 + SAME) else f"states {shown}, more than is asked for"
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or (seconds > DAY) != (max(asked) > DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.

@@ -303,7 +303,7 @@ def test_a_cache_on_drives_is_that_of_one_node_unless_partitioned():
 
 
 @pytest.mark.parametrize(
-    ("warm_up", "seconds"), [("1 min", 300), ("299 s", 300), ("301 s", 301), ("29 min", 1740), ("31 min", 1800)]
+    ("warm_up", "seconds"), [("1 min", 300), ("299 s", 300), ("301 s", 360), ("29 min", 1740), ("31 min", 1800)]
 )
 def test_a_test_lasts_as_long_as_its_load_within_limits(warm_up, seconds):
     data = held(10e9)
@@ -320,7 +320,7 @@ def test_a_cold_load_lasts_until_the_caches_are_full():
     # caches that would fill within 1 min fill at the cold rate instead
     fast = planned(site(held(1e12), test={"shortest": "10 s"}, a={**READ, "warm_up": "1 min"}))
     assert fast.results["R-READ-03"].value == 80e9
-    assert fast.requirement("R-READ-03").conditions.duration == 125
+    assert fast.requirement("R-READ-03").conditions.duration == 180
     assert "first epoch of a, cold caches" in fast.requirement("R-READ-03").statement
 
 

@@ -291,7 +291,9 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
 def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
     """The lines of the form that vendors fill in: requirements that bind an offer, and terms that the tender states."""
     lines = [(one.id, one.priority, label(one.metric), required(one), "", "") for one in requirements]
-    answers = [(one.id, "mandatory" if one.value else "answer", one.name, one.value or one.bound, "", "") for one in terms]
+    # The clause of a choice says what is required; its key in the site file says it to the buyer alone.
+    asked = [(one, "required" if one.value and one.type == "choice" else one.value or one.bound) for one in terms]
+    answers = [(one.id, "mandatory" if one.value else "answer", one.name, value, "", "") for one, value in asked]
     return form("response", (*lines, *answers))
 
 
@@ -428,9 +430,7 @@ class BuyerReport(Composition):
 
 def chosen(term: ServiceTerm) -> str:
     """The value of a term, or that there is none and which one is suggested."""
-    if term.value is not None:
-        return term.value
-    return f"open; suggested: {term.suggested}" if term.status == "open" else "to be stated by the Vendor"
+    return term.value or (f"open; suggested: {term.suggested}" if term.status == "open" else "to be stated by the Vendor")
 
 
 def spread(one: Requirement) -> str:
