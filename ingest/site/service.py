@@ -237,7 +237,7 @@ def open_questions(
         question = f"What do vendors have to know: {', '.join(lacking.values())}?"
         found.append(OpenQuestion("document", question, ", ".join(lacking), "the cover of the tender states it"))
     if ranked_by:
-        found.append(OpenQuestion("award", "How are offers ranked?", ranked_by, "targets and terms earn points by an award alone"))
+        found.append(OpenQuestion("award", "How are offers ranked?", ranked_by, "an award alone gives points to targets"))
     # The jobs whose rate is uncertain, the one that reads most first.
     reading = [(step, row) for row in jobs if (step := row.step("job_read_bandwidth")) is not None]
     for _, row in sorted(reading, key=lambda pair: -float(pair[0].value)):
