@@ -400,9 +400,7 @@ def with_data(setting: Setting, lines: Sequence[Requirement], tools: Collection[
 def _required_write_rate(lines: Sequence[Requirement]) -> float:
     """The highest write rate that any accepted system has: of mandatory lines, of targets where there are no others, else 0."""
     writes = [line for line in lines if kind_of(line) == "write" and line.priority != INFORMATION and line.unit == "B/s"]
-    return max((line.value for line in writes if line.priority == "mandatory"), default=0) or max(
-        (line.value for line in writes), default=0
-    )
+    return max(((line.priority == "mandatory", line.value) for line in writes), default=(False, 0.0))[1]
 
 
 class Effort(NamedTuple):

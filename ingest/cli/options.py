@@ -315,15 +315,15 @@ def gathered(words: Sequence[str]) -> list[str]:
     for word, after in zip(words, [*words[1:], ""], strict=True):
         option, value = ["", "", *made][-2:]
         parts, numbers = [one.strip("[](),") for one in (word, after)], value.replace(",", "").isdigit()
-        more, still = (one.isdigit() if numbers else option_of(one) == option for one in parts)
+        fits = str.isdigit if numbers else partial(_is_value_of, option)
         variant = option in ("--gpu", "--model") and re.fullmatch(elsewhere()["variant"][""], word.lower())
         if variant and kind_named(f"{value} {word}", catalog_entry):
             made[-1] += f" {word}"
         elif option[2:] not in several:
             made.append(parts[0] if value[2:] in several else word)
-        elif more and (still or not numbers or re.fullmatch("(-.*)?", after)):  # the 64 of `--nodes 8 64 h100` are GPUs
-            made[-1] += f",{parts[0]}"
-        elif not (still and meant_by("filling", word)):
+        elif fits(parts[0]) and (not numbers or fits(parts[1]) or re.fullmatch("(-.*)?", after)):
+            made[-1] += f",{parts[0]}"  # the 64 of `--nodes 8 64 h100` are GPUs
+        elif not (meant_by("filling", word) and fits(parts[1])):
             made.append(word)
     return made
 
@@ -368,6 +368,10 @@ def option_of(word: str) -> str:
     """The option whose value an entry of the catalogs is; `--` for any other word."""
     kind = kind_named(word, catalog_entry).removesuffix("s")
     return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
+
+
+def _is_value_of(option: str, word: str) -> bool:
+    return option_of(word) == option
 
 
 def entry_meant(word: str) -> tuple[str, str]:

@@ -227,10 +227,7 @@ class OpenQuestion(NamedTuple):
 def open_questions(
     document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow], ranked_by: str
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first; `used` are the given quantities that the requirements rest on.
-
-    `ranked_by` is what ranks the offers where the buyer states no award; empty where he does.
-    """
+    """The open questions, the most important first: of `used`, what the requirements rest on, and `ranked_by`, for an award."""
     lacking = {key: words for key, words in COVER.items() if not getattr(document, key)}
     found = []
     if lacking:

@@ -377,12 +377,12 @@ def memory(
     keeping = chosen.name if states.id == chosen.optimizer else f"{states.name}; recipe {chosen.id}"
     shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
-    machines = f"{fixed['gpus']:,.0f} × {card.name}" if "gpus" in fixed else card.name
+    machines = card.name if (count := fixed.get("gpus")) is None else f"{count:,.0f} × {card.name}"
     listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
         question,
         f"{'Memory' if step else 'Model states'} of {size.name} on {machines}: {keeping}; ZeRO-{stage}, offload {offload}"
-        + (computed_in(size.entry, card, fixed.get("gpus"), catalog) if gpu or node else ""),
+        + (computed_in(size.entry, card, count, catalog) if gpu or node else ""),
         {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
         known,
         results,

@@ -29,8 +29,8 @@ DEFAULTS = {
     "kv_hit_share": Input(1).by_default("the tier holds all sessions, so that every reuse hits", "hit"),
     "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
 }
-#: Results of turns that read from the tier.
-READING = ("kv_turn_bandwidth", "kv_peak_turns", "kv_peak_read_bandwidth", "kv_burst_bandwidth", "kv_blocks_per_turn",
+#: Results of turns that read from the tier, the two of most weight first.
+READING = ("kv_turn_bandwidth", "kv_peak_read_bandwidth", "kv_peak_turns", "kv_burst_bandwidth", "kv_blocks_per_turn",
            "kv_block_seconds")  # fmt: skip
 #: The headline where nothing is read.
 WRITTEN = {"kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}
@@ -52,7 +52,7 @@ QUESTION = Question(
         Shown("kv_block_bytes", main=False),
         Shown("kv_bytes_written_per_day", main=False),
         Shown("kv_writes_per_day"),
-        *(Shown(name, main=name in ("kv_turn_bandwidth", "kv_peak_read_bandwidth")) for name in READING),
+        *(Shown(name, main=place < 2) for place, name in enumerate(READING)),
     ),
     (("Needs", {"kv_peak_read_bandwidth": "{} read", **WRITTEN}), ("Needs", WRITTEN)),
 )  # fmt: skip

@@ -43,8 +43,7 @@ def folder(plan, tmp_path_factory):
 
 
 def compared(folder, *more: str, names: tuple[str, ...] = ("good", "short", "slip")):
-    sent = () if "--sent" in more else ("--sent", folder / "rfp.xlsx")
-    return told("response", *(folder / f"{name}.xlsx" for name in names), *sent, *more)
+    return told("response", *(folder / f"{name}.xlsx" for name in names), "--sent", folder / "rfp.xlsx", *more)
 
 
 def test_offers_stand_next_to_each_other_with_a_score_for_the_targets(folder):
@@ -149,9 +148,9 @@ def test_options_that_do_not_fit_are_one_line(folder, tmp_path):
     for words, message in (
         (("--weights", tmp_path / "weights.yaml"), "--weights: found 'R-READ-5', expected one of the targets: R-READ-05; did"),
         (("--confirmed", "R-READ-9"), "--confirmed: found 'R-READ-9', expected the id of a requirement: R-READ-01"),
-        (("--sent", folder / "rfp.docx"), "expected a file that ends in .xlsx or .json"),
     ):
         assert message in compared(folder, *words).refusal
+    assert "that ends in .xlsx or .json" in told("response", folder / "good.xlsx", "--sent", folder / "rfp.docx").refusal
     assert "is given twice, expected each offer once" in compared(folder, names=("good", "good")).refusal
 
 
