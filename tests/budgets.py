@@ -17,7 +17,7 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 81_490,
+    "lines of the package": 81_491,
     "modules": 284,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,

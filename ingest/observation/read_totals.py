@@ -146,7 +146,8 @@ def totals_reading(
     pattern = "sequential" if totals.sequential >= SEQUENTIAL_SHARE * totals.reads else "random"
     facts: dict[str, Any] = {"files": totals.files, "pattern": pattern}
     if totals.common:
-        facts["common_read_sizes"] = {str(size): count for size, count in totals.common.most_common(16) if count}
+        common = sorted(totals.common.items(), key=lambda one: (-one[1], one[0]))[:16]  # of equal numbers, the smaller first
+        facts["common_read_sizes"] = {str(size): count for size, count in common if count}
     return Reading(source, figures, unknown, tuple(warnings), totals.sizes, {**facts, **counted})
 
 
