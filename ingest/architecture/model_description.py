@@ -60,7 +60,7 @@ def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
     for candidate in (wanted, aliases.get(wanted, "")):
         if candidate in ids:
             return of_id(candidate, catalog, strict)
-    known = catalog.releases.named(name, structure=True)
+    known = catalog.releases.named(name, structure=True) or catalog.meaning("models", name).entry or None
     row = catalog.releases.rows.get(known or "")
     if known is not None and (known in ids or (row is not None and row.model_type)):
         made, word = of_id(known, catalog, strict), stored_as(name)

@@ -168,6 +168,7 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files:
     options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
     for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
         taking = [one for one in counted_by(number) if one in options and one not in given]
+        taking.sort(key=lambda one: one != "nodes" or not {"node"} & {*given, *taken})  # `8 dgx h100` are 64 GPUs
         given[next(iter(taking), "")] = number
     places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
     if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
@@ -306,7 +307,7 @@ def _apart(command: str, behind: Sequence[str]) -> tuple[list[str], list[str]]:
         value = before.startswith("-") and "=" not in before and before not in flags
         unfit = value and (before == "--gpus" or before not in known) and bool(_TIMES.fullmatch(word))
         if word.startswith("-") or (value and not unfit):
-            ours = _meant([word[1:].lower()], known) if len(word) == 2 and word not in known else []  # `-N 4`
+            ours = _meant([word[1:].lower()], known) if re.fullmatch("-[^-]", word) and word not in known else []  # `-N 4`
             rest.append(next((f"--{one}" for one in ours if f"--{one}" in known), word))
         else:
             own.append(word)
