@@ -36,6 +36,8 @@ from ingest.version import __version__
 
 #: Commands with an option that a refusal names: more tell nobody where to go.
 MOST_OTHERS = 3
+#: Words that are read as a question: each of them is looked up in the catalogs.
+MOST_WORDS = 16
 #: A refusal without a hint of the value of an option, of a name, or of a word that is no file.
 _REFUSED = re.compile(
     "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set|--output:) '([^']+)'"
@@ -68,7 +70,10 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     numbers, files, before, awaiting, clear, last = list[str](), list[str](), "", "", True, False
     params = command_of(asked).params if asked else []
     of_nodes, in_each = elsewhere()["each"]
-    parts = joined([part for word in words for part in re.split(r"[\s?!;]+|,$|(?<=[0-9])-(?=[a-z]+$)", word) if part])
+    said_apart = [part for word in words for part in re.split(r"[\s?!;]+|,$|(?<=[0-9])-(?=[a-z]+$)", word) if part]
+    if not 0 < len(said_apart) <= MOST_WORDS:
+        return ""
+    parts = joined(said_apart)
     for one, after in zip(parts, [*parts[1:], ""], strict=True):
         low = one.lower().removeprefix("gpu:")
         plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
@@ -286,7 +291,7 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     near = get_close_matches(plain, theirs, n=1, cutoff=0.75)  # a misspelt word of others
     called += [one for each in near for one in meant_by("commands", each)]
     said = [*(near if near and not called[len(near) :] else [word]), *takewhile(lambda one: not one.startswith("-"), rest)]
-    read = bool(takes) and is_file
+    read = (bool(takes) and is_file) or len(said) > MOST_WORDS
     entry = "" if read else of_catalog(word, plain, joined(said[1:]))
     sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
     spoken = "" if sure or read else in_words(said)

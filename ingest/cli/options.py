@@ -315,7 +315,7 @@ def gathered(words: Sequence[str]) -> list[str]:
     for word, after in zip(words, [*words[1:], ""], strict=True):
         option, value = ["", "", *made][-2:]
         parts, numbers = [one.strip("[](),") for one in (word, after)], value.replace(",", "").isdigit()
-        fits = str.isdigit if numbers else partial(_is_value_of, option)
+        fits = str.isdigit if numbers else lambda one, option=option: option_of(one) == option
         variant = option in ("--gpu", "--model") and re.fullmatch(elsewhere()["variant"][""], word.lower())
         if variant and kind_named(f"{value} {word}", catalog_entry):
             made[-1] += f" {word}"
@@ -368,10 +368,6 @@ def option_of(word: str) -> str:
     """The option whose value an entry of the catalogs is; `--` for any other word."""
     kind = kind_named(word, catalog_entry).removesuffix("s")
     return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
-
-
-def _is_value_of(option: str, word: str) -> bool:
-    return option_of(word) == option
 
 
 def entry_meant(word: str) -> tuple[str, str]:

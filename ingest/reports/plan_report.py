@@ -48,8 +48,6 @@ FORMATS = (".xlsx", *DOCUMENTS, ".csv", ".json")
 FILLED = (".docx", ".pdf")
 #: Note on a document whose charts cannot be rendered.
 NO_CHARTS = "the document has no charts, {why}"
-#: Note on documents for vendors while the site file leaves open what a buyer decides.
-DRAFT = "a draft: {count} questions to the buyer are open; `ingest plan --verbose` lists them"
 #: Parts of a requirement that are the buyer's own, and that vendors do not receive.
 INTERNAL = ("computed", "low", "high", "derivation", "assumptions", "remark", "limited_by")
 
@@ -161,8 +159,8 @@ def report(
             made = writer.contents(paths)
     write_all(made)
     notes = () if template is None else template_warnings(writer.document, template)
-    if for_vendor and planned.open_questions:
-        notes = (*notes, DRAFT.format(count=len(planned.open_questions)))
+    if for_vendor and (left := len(planned.open_questions)):
+        notes = (*notes, f"a draft: {left} questions to the buyer are open; `ingest plan --verbose` lists them")
     if writer.no_charts and any(path.suffix.lower() in DOCUMENTS for path in paths):
         notes = (*notes, NO_CHARTS.format(why=writer.no_charts))
     return Report(planned, {str(path): len(content) for path, content in made.items()}, notes)
