@@ -104,7 +104,7 @@ class _Trace:
         """Add the trace to the totals of the job, and return the files of the data path that it read."""
         read = set()
         inside = None if path is None else path.rstrip("/") + "/"
-        for file in {*self.reads, *self.opens, *self.mapped}:
+        for file in sorted({*self.reads, *self.opens, *self.mapped}):  # one order of the sum in every process
             counts, name = self.reads.get(file, {}), self.names.get(file, file)
             moved = sum(size * count for size, count in counts.items())
             totals.all_bytes += moved
