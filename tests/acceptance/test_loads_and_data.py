@@ -125,6 +125,21 @@ def test_data_never_exceed_what_the_planned_system_holds(tmp_path, metric, value
     assert data.fill_seconds == pytest.approx(data.all_bytes / 10e9)
 
 
+@pytest.mark.parametrize(
+    ("rates", "rate"),
+    [
+        ({"mandatory": 10e9, "target": 20e9}, 10e9),
+        ({"mandatory": 20e9, "target": 10e9}, 20e9),
+        ({"target": 20e9, "information": 40e9}, 20e9),
+        ({"information": 40e9}, None),
+    ],
+)
+def test_a_fill_is_timed_at_a_rate_that_every_accepted_system_has(tmp_path, rates, rate):
+    writes = [requirement(value, ident=f"R-WRITE-{name}", priority=name, operation="write") for name, value in rates.items()]
+    data = made_of(tmp_path, [requirement(), *writes]).setting.data
+    assert data.fill_seconds == (rate and pytest.approx(data.all_bytes / rate))
+
+
 @pytest.mark.parametrize(("fill", "room"), [(0.5, 150 * TB), (None, 240 * TB)])
 def test_capacity_to_buy_comes_before_data_held(tmp_path, fill, room):
     """A plan without a fill level is tested at 80 %."""
