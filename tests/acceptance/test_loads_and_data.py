@@ -121,8 +121,6 @@ def test_data_never_exceed_what_the_planned_system_holds(tmp_path, metric, value
     assert data.all_bytes == pytest.approx(min(150 * TB, room))
     assert data.all_bytes <= room * (1 + 1e-9)
     assert any("tests that no cache serves need 150 TB" in text for text in made.warnings) == short
-    # 10 GB/s fill 150 TB in 15,000 s.
-    assert data.fill_seconds == pytest.approx(data.all_bytes / 10e9)
 
 
 @pytest.mark.parametrize(
@@ -148,17 +146,11 @@ def test_capacity_to_buy_comes_before_data_held(tmp_path, fill, room):
     assert made_of(tmp_path, lines).setting.data.room == pytest.approx(room)
 
 
-@pytest.mark.parametrize(
-    ("read", "held", "cache"),
-    [
-        # 25 s of 1 GB/s, or a thousandth of the capacity where that is more.
-        (1e9, 24 * TB, 25e9),
-        (1e9, 26 * TB, 26e9),
-    ],
-)
-def test_an_unknown_server_cache_is_assumed_and_listed(tmp_path, read, held, cache):
+# 25 s of 1 GB/s, or a thousandth of the capacity where that is more.
+@pytest.mark.parametrize(("held", "cache"), [(24 * TB, 25e9), (26 * TB, 26e9)])
+def test_an_unknown_server_cache_is_assumed_and_listed(tmp_path, held, cache):
     growth = requirement(1e12, ident="R-GROW-01", priority="target")
-    made = made_of(tmp_path, [requirement(read), growth, capacity(held, "site_usable_bytes")])
+    made = made_of(tmp_path, [requirement(), growth, capacity(held, "site_usable_bytes")])
     assert made.setting.server_cache == pytest.approx(cache)
     assert made.setting.data.all_bytes == pytest.approx(1.5 * cache)
     (row,) = [one for one in made.to_dict()["assumptions"] if one["name"] == "server_cache_bytes"]
@@ -189,14 +181,8 @@ def test_one_client_reads_all_files_that_it_is_given(tmp_path, pattern):
     options = job(test)
     assert int(options["nrfiles"]) == 32
     text = test.files["fio/T-READ-02-fio.fio"]
-    for name, short in {
-        "filesize": "65536",
-        "size": f"{32 * 65536}",
-        "runtime": "1",
-        "bs": "4096",
-        "ramp_time": "0",
-        "allow_file_create": "1",
-    }.items():
+    sizes = {"filesize": 65536, "size": 32 * 65536, "bs": 4096}
+    for name, short in {**sizes, "runtime": 1, "ramp_time": 0, "allow_file_create": 1}.items():
         text = text.replace(f"\n{name}={options[name]}\n", f"\n{name}={short}\n")
     (tmp_path / "short.fio").write_text(text.replace("numjobs=2", "numjobs=1\nwrite_iolog=reads"))
     subprocess.run(["fio", "--output=out.txt", "short.fio"], cwd=tmp_path, check=True, timeout=60)
@@ -265,14 +251,8 @@ def test_servers_need_a_limit_of_open_files_that_holds_all_of_a_client(tmp_path,
         assert (tmp_path / "storage/fio/read-1-1/limit").read_text() == ("280\n" if pattern == "random" else "256\n")
 
 
-@pytest.mark.parametrize(
-    ("fill", "written"),
-    [
-        # 1 GB/s of four clients for 1,800 s are 450 GB each; half of a tenth of 40 TB is 0.5 TB each, of 5 % is 0.25 TB.
-        (0.9, 450e9),
-        (0.95, 250e9),
-    ],
-)
+# 1 GB/s of four clients for 1,800 s are 450 GB each; half of a tenth of 40 TB is 0.5 TB each, of 5 % is 0.25 TB.
+@pytest.mark.parametrize(("fill", "written"), [(0.9, 450e9), (0.95, 250e9)])
 def test_written_files_leave_room(tmp_path, fill, written):
     lines = [requirement(operation="write", ident="R-WRITE-01", fill=fill), capacity(40 * TB, "site_capacity_to_buy", fill)]
     found = job(made_of(tmp_path, lines).results["T-WRITE-01-fio"])
