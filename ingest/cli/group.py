@@ -21,6 +21,7 @@ from ingest.cli.options import (
     elsewhere,
     entry_meant,
     gathered,
+    kind_held,
     kind_named,
     meant_by,
     option_of,
@@ -191,7 +192,7 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
     words = [*rest]
     if not {"catalog list models", "catalog show"} & {*meant_by("commands", plain)}:
         if not kind_named(word):
-            found = kind_named(word, catalog_entry)
+            found = kind_held(word)
             return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
         words = [word, *words]
     words = [one for one in words if not meant_by("filling", one)]
@@ -204,7 +205,7 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
         kinds = {option_of(one) for one in named}
         return together.get(min(kinds), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "--" in kinds else ""
     if named:
-        shown = kind_named(named[-1], catalog_entry) or not entry_meant(named[-1])[0]
+        shown = kind_held(named[-1]) or not entry_meant(named[-1])[0]
         return f"catalog {'show' if shown else 'list'} {named[-1]}"
     kind = next(filter(None, map(kind_named, (word, *words))), "")
     return f"catalog list {kind}" if kind and words else ""
@@ -350,7 +351,7 @@ def _another(words: Sequence[str], said: str) -> str:
         if one_kind and words[0] not in elsewhere()["several"]:
             return f"found {brief(word)}, expected one at a time; `ingest bw` alone compares models and GPUs"
     comparing = len(compared) > 1 and {*words} & {*COMPARING} and any(one in said for one in compared)
-    named = comparing and all(kind_named(one, catalog_entry) for one in compared)
+    named = comparing and all(map(kind_held, compared))
     meant = of_catalog("compare", "compare", compared) if named else ""
     return f"found {brief(' '.join(words))}; did you mean 'ingest {meant}'?" if meant not in ("", " ".join(words)) else ""
 
