@@ -386,5 +386,7 @@ def entry_meant(word: str) -> tuple[str, str]:
         if family := re.search(" may be ([^ ,]+)", str(error)):
             return option_of(family[1])[2:], word
         name = next(iter(re.findall("did you mean '([^']+)'", str(error))), "")
-        return (option_of(name)[2:], name) if name else ("", "")
+        numbers = (re.findall("[0-9]+", one.lower().replace("o", "0")) for one in (word, name))
+        if name and {*next(numbers)} <= {*next(numbers)}:  # of `dlrmv2`, `dlrmv3` is another
+            return option_of(name)[2:], name
     return "", ""
