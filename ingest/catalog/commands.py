@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -27,7 +28,7 @@ from ingest.catalog.records import (
 )
 from ingest.catalog.releases import Release, words
 from ingest.catalog.schema import read_sources
-from ingest.catalog.store import CATALOGS, Catalog
+from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import configuration, configuration_file, shipped_folder
 from ingest.engine.interactive import InteractiveResult
@@ -206,11 +207,20 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
 
     Raises UsageError: an unknown entry; names the nearest one.
     """
-    catalog = Catalog(catalogs)
+    catalog = opened(catalogs)
     if kind:
         return CatalogEntry(_entry(catalog, kind_of(kind), name), catalog)
     if name.lower() in LISTED or name.lower() + "s" in LISTED:
         raise UsageError(f"'{name}' is a kind, expected an id after it (`ingest catalog list {kind_of(name).kind}`)")
+    if found := held(name, catalog):
+        return CatalogEntry(_entry(catalog, *found), catalog)
+    known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
+    slip, said = nearest(name, known), catalog.releases.hint(name, "entry")
+    raise UsageError(said if said and not slip else f"unknown entry {brief(name)}{slip}")
+
+
+def held(name: str, catalog: Catalog) -> tuple[type[Entry], str] | None:
+    """The kind and the name of the entry that a name means; None for any other. Raises UsageError: it may be several."""
     for one in LISTED.values():
         if name.lower() in catalog.ids(one.kind) or name.lower() in catalog.aliases.get(one.kind, {}):
             if one is not Model:
@@ -218,15 +228,24 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
                     catalog.releases.named(name)
                 except UsageError as several:
                     raise UsageError(f"{several}; or `ingest catalog show {one.kind} {name}`") from None
-            return CatalogEntry(_entry(catalog, one, name), catalog)
-    for one in LISTED.values():
-        if catalog.meaning(one.kind, name).entry:
-            return CatalogEntry(_entry(catalog, one, name), catalog)
-    if (row := catalog.releases.named(name, structure=True)) is not None:
-        return CatalogEntry(_entry(catalog, Structure, row), catalog)
-    known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
-    slip, said = nearest(name, known), catalog.releases.hint(name, "entry")
-    raise UsageError(said if said and not slip else f"unknown entry {brief(name)}{slip}")
+            return one, name
+    if meant := next((one for one in LISTED.values() if catalog.meaning(one.kind, name).entry), None):
+        return meant, name
+    row = catalog.releases.named(name, structure=True)
+    return (Structure, row) if row is not None else None
+
+
+def kind_held(name: str) -> str:
+    """The kind of the entry that a name means, without what its file has; empty for any other, and for one of several."""
+    catalog = opened(())
+
+    def kind() -> str:
+        with suppress(UsageError):
+            found = None if name.lower() in LISTED or name.lower() + "s" in LISTED else held(name, catalog)
+            return found[0].kind if found else ""
+        return ""
+
+    return catalog.once(("kind", name), kind)
 
 
 #: attribute of a storage entry as it is compared -> its fields

@@ -425,9 +425,15 @@ class Catalog:
         if not name.replace("\t", " ").isprintable() or name.endswith((".yaml", ".yml")):
             return Meaning()
         wanted = plain(unwrapped(name) if kind in UNWRAPPED else name)
-        known = (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items())
-        same = [*dict.fromkeys(entry for written, entry in known if plain(written) == wanted)]
-        return meaning(name, self.patterns.get(kind, ()), same)
+        return meaning(name, self.patterns.get(kind, ()), self.once(("plain", kind), lambda: self._plain(kind)).get(wanted, ()))
+
+    def _plain(self, kind: str) -> dict[str, list[str]]:
+        """The entries of a kind by their ids and aliases, without case and separators."""
+        found: dict[str, list[str]] = {}
+        for written, entry in (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items()):
+            if entry not in (same := found.setdefault(plain(written), [])):
+                same.append(entry)
+        return found
 
     @FromFolders
     def patterns(self) -> dict[str, list[Pattern]]:

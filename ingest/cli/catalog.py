@@ -11,7 +11,7 @@ import click
 from ingest.catalog import commands
 from ingest.cli.group import COMPARING, of_catalog
 from ingest.cli.main import tell
-from ingest.cli.options import HELP, kind_named, meant_by, one_file, options_of, output_options
+from ingest.cli.options import HELP, kind_held, kind_named, meant_by, one_file, options_of, output_options
 from ingest.cli.output import hand_over, tell_written, warn
 from ingest.errors import IngestError, expected_one_of, in_one_line, listed, nearest
 from ingest.observation.calibration import add_bundle, remove_bundle
@@ -65,9 +65,9 @@ def list_(kind: str | None, matching: str, form: str | None, output: Sequence[st
 @output_options
 def show(words: tuple[str, ...], form: str | None, output: Sequence[str], catalogs: tuple[str, ...]) -> None:
     """Show an entry: each value with unit, source and grade, and what is missing."""
-    if len(words) == 2 and not kind_named(words[0]) and kind_named(" ".join(words), commands.show):
+    if len(words) == 2 and not kind_named(words[0]) and kind_held(" ".join(words)):
         words = (" ".join(words),)
-    if len(words) > 2 or (len(words) == 2 and not kind_named(words[0]) and kind_named(words[0], commands.show)):
+    if len(words) > 2 or (len(words) == 2 and not kind_named(words[0]) and kind_held(words[0])):
         raise click.UsageError(f"found {len(words)} words, expected ID or KIND ID, such as `ingest catalog show {words[-1]}`")
     found = commands.show(words[-1], kind=words[0] if len(words) == 2 else None, catalogs=catalogs)
     hand_over(found, form, output)

@@ -21,6 +21,7 @@ from ingest.cli.options import (
     elsewhere,
     entry_meant,
     gathered,
+    kind_held,
     kind_named,
     meant_by,
     option_of,
@@ -45,8 +46,10 @@ _REFUSED = re.compile(
     "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
 )
 #: A refusal of a word by its place: a name of nothing, or of another kind.
-_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found )?'[^']+'(?! without)(?!.* may be ).*")
+_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found |gpu )?'[^']+'(?! without)(?!.* may be ).*")
 COMPARING = ("compare", "versus", "vs", "diff")
+#: Commands that read the file of a site.
+OF_A_SITE = ("report", "plan", "accept")
 #: Options that words stand for, in this order.
 WORDS = ("model", "gpu", "corpus")
 #: A number in a question, with what it may be times: `8xh100`.
@@ -78,7 +81,10 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
         low = one.lower().removeprefix("gpu:")
         plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
         counting = _NUMBER.fullmatch(low)
-        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", (counting[2] or "") if counting else low).groups()  # type: ignore[union-attr]
+        whole = (counting[2] or "") if counting else low
+        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", whole).groups()  # type: ignore[union-attr]
+        if times and name and not meant_by("counted", name) and option_of(name) == "--":
+            name, times = whole, None  # `mixtral8x7` is no eight of seven
         kind = next(iter(meant_by("counted", name)), "")
         together = meant_by("commands", f"{before}{low}") if before else []
         called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
@@ -124,6 +130,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     voted = next(iter(votes.most_common(1)), (alone if clear else "",))[0]
     voted = next((one for one in votes if one.startswith(f"{voted} --")), voted)  # `offload inference`
     command = asked or ("fit" if voted and "storage" in given else voted)
+    if command in OF_A_SITE and not files and (given or numbers):
+        command, given = "plan --new", {"models" if one == "model" else one: value for one, value in given.items()}
     if (asked and not clear) or not command:
         return ""
     kinds = [*filter(None, map(kind_named, " ".join(words).split()))] if command.startswith("catalog") and not given else []
@@ -172,7 +180,7 @@ def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files:
     params = command_of(command).params
     options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
     for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
-        taking = [one for one in counted_by(number) if one in options and one not in given]
+        taking = [one for one in counted_by(number) if one in options and one not in given and command != "plan"]
         taking.sort(key=lambda one: one != "nodes" or not {"node"} & {*given, *taken})  # `8 dgx h100` are 64 GPUs
         given[next(iter(taking), "")] = number
     places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
@@ -191,7 +199,7 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
     words = [*rest]
     if not {"catalog list models", "catalog show"} & {*meant_by("commands", plain)}:
         if not kind_named(word):
-            found = kind_named(word, catalog_entry)
+            found = kind_held(word)
             return found and f"{'bw' if found == 'models' else 'catalog show'} {word}"
         words = [word, *words]
     words = [one for one in words if not meant_by("filling", one)]
@@ -204,7 +212,7 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
         kinds = {option_of(one) for one in named}
         return together.get(min(kinds), f"catalog compare {' '.join(named)}") if len(kinds) == 1 or "--" in kinds else ""
     if named:
-        shown = kind_named(named[-1], catalog_entry) or not entry_meant(named[-1])[0]
+        shown = kind_held(named[-1]) or not entry_meant(named[-1])[0]
         return f"catalog {'show' if shown else 'list'} {named[-1]}"
     kind = next(filter(None, map(kind_named, (word, *words))), "")
     return f"catalog list {kind}" if kind and words else ""
@@ -277,6 +285,13 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     from difflib import get_close_matches
 
     plain = re.sub("[-_]", "", word).lower()
+    script = any(one.endswith(".py") for one in rest)
+    if theirs := meant_by("programs", "torchrun" if script else plain):
+        path = next((one for one in rest if re.match("[./~]|[a-z0-9]+://", one)), "PATH")
+        return f"no such command '{word}'; {theirs[0].replace('PATH', path).replace('LINE', shlex.join([word, *rest]))}"
+    slip = re.search("'(.+)'", nearest(word, known))
+    if slip and rest and not meant_by("commands", plain):
+        return f"no such command '{word}'; did you mean 'ingest {shlex.join([slip[1], *rest])}'?"
     if (needless := meant_by("needless of ingest", plain)) and " " not in in_words([word, *rest]):
         return f"no such command '{word}'; {needless[0]}"
     called = [one for one in known if one.replace("-", "") == plain] + meant_by("commands", plain)
@@ -299,6 +314,12 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
         behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
         behind = behind if meant.split()[0] in known else []
+        asked = [one.partition("=")[0] for one in rest if one.startswith("--")]
+        if meant in OF_A_SITE and not read and rest:  # its words are those of a site that no file has yet
+            fits = asked and {*asked} <= {*that_take("", command_of("plan"))}
+            meant = "plan --new" if fits else meant
+            if not fits:
+                return f"no such command '{word}'; {elsewhere()['of a site']['']}"
         return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?"
     return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
 
@@ -350,7 +371,7 @@ def _another(words: Sequence[str], said: str) -> str:
         if one_kind and words[0] not in elsewhere()["several"]:
             return f"found {brief(word)}, expected one at a time; `ingest bw` alone compares models and GPUs"
     comparing = len(compared) > 1 and {*words} & {*COMPARING} and any(one in said for one in compared)
-    named = comparing and all(kind_named(one, catalog_entry) for one in compared)
+    named = comparing and all(map(kind_held, compared))
     meant = of_catalog("compare", "compare", compared) if named else ""
     return f"found {brief(' '.join(words))}; did you mean 'ingest {meant}'?" if meant not in ("", " ".join(words)) else ""
 
@@ -434,6 +455,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         words and value not in words for words in (known[f"--{one}"] for one in ours if f"--{one}" in known)
     )
     counted = [f"steps of {ctx.info_name}"] if value.isdigit() else []  # `--save-interval 1000`, of a launcher
+    if not {"--io-size", "--tool"} & {*known} and re.fullmatch("[0-9.]+ ?[kmg](i?b)?", value.lower()):
+        counted += ["sized"]  # `--bs 1M`, of a benchmark
     for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
             if needless := meant_by(table, one.replace("-", "")):
@@ -442,9 +465,16 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         return _line(option, f"{quantity}={value}")
     if (meant := option_of(option.strip("-"))) in known:
         return _line(option, f"{meant} {option.strip('-')}")
-    unmeant = unfit or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
+    # `--nproc_per_node 8` is no `--gpus 8`, which its words before `per` would be.
+    exact = bool(meant_by("quantities", spelt[0])) and not any(f"--{one}" in known for one in meant_by("options", spelt[0]))
+    unmeant = unfit or exact or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
     if is_quantity(quantity) and "--set" in known and unmeant:
         return _line(option, f"--set {quantity}={value or 'VALUE'}")
+    every = [name for one in ctx.command.params for name in one.opts]
+    for meant in _meant(spelt) if value else ():  # `--quantization awq` are `--weight-bits 4`
+        own, hint = _taking(value, "refused", every, f"--{meant}")
+        if own and f"--{meant}" in every:
+            return f"no such option '{option}'{hint}"
     said = instead_of(option, known, value)
     for one in (option.strip("-").lower(), plain or option):
         said = said if "; did" in said else f"{said}{_taking(one, 'refused', known)[1]}"
@@ -454,8 +484,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if re.search("[a-z]", value.lower()) and taking_it:  # a bare number or a share may be that of anything
         return _line(option, "' or '".join(taking_it[:2]))
     taking = {name: that_take(value, command_of(name)) for name in COMMANDS}
-    every = {one for each in taking.values() for one in each}
-    for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, every, whole=True)):
+    anywhere = {one for each in taking.values() for one in each}
+    for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, anywhere, whole=True)):
         others = [f"`ingest {name}`" for name, each in taking.items() if meant in each]
         if others:
             them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)

@@ -317,7 +317,7 @@ def gathered(words: Sequence[str]) -> list[str]:
         parts, numbers = [one.strip("[](),") for one in (word, after)], value.replace(",", "").isdigit()
         fits = str.isdigit if numbers else lambda one, option=option: option_of(one) == option
         variant = option in ("--gpu", "--model") and re.fullmatch(elsewhere()["variant"][""], word.lower())
-        if variant and kind_named(f"{value} {word}", catalog_entry):
+        if variant and kind_held(f"{value} {word}"):
             made[-1] += f" {word}"
         elif option[2:] not in several:
             made.append(parts[0] if value[2:] in several else word)
@@ -353,33 +353,40 @@ def spellings(option: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one]
 
 
-kind_of, catalog_entry, catalog_entries = (later("ingest.catalog.commands", one) for one in ("kind_of", "show", "list"))
+kind_of, kind_held, catalog_entry, catalog_entries, held, opened = (
+    later("ingest.catalog.commands", one) for one in ("kind_of", "kind_held", "show", "list", "held", "opened")
+)
 
 
-def kind_named(word: str, of: Callable[[str], Any] = kind_of) -> str:
-    """The kind that a word names, or that it has as an entry; empty for any other word."""
+def kind_named(word: str) -> str:
+    """The kind that a word names; empty for any other word."""
     with suppress(IngestError):
-        found = of(word)
-        return str(getattr(found, "entry", found).kind)
+        return str(kind_of(word).kind)
     return ""
 
 
 def option_of(word: str) -> str:
     """The option whose value an entry of the catalogs is; `--` for any other word."""
-    kind = kind_named(word, catalog_entry).removesuffix("s")
+    kind = kind_held(word).removesuffix("s")
     return f"--{ {'corpora': 'corpus', 'architecture': 'model'}.get(kind, kind) }"
 
 
 def entry_meant(word: str) -> tuple[str, str]:
     """The option and the name of the entry that a word means: its own, that of a family, or of a name with its figures."""
-    name = word
+    if (option := option_of(word)) != "--":
+        return option[2:], word
+    catalog = opened(())
+    if any(one.startswith(f"{word.lower()}-") for one in catalog.ids("storage")):  # `ddn`, which many systems are of
+        return "storage", word
     try:
-        catalog_entry(word)
+        held(word, catalog)
+        if len(word) > 3 and re.search("[0-9]", word):  # of a word without a number, one spelt alike is another
+            catalog_entry(word)
     except IngestError as error:
-        name = next(iter(re.findall("did you mean '([^']+)'", str(error)) if re.search("[0-9]", word) else ()), "")
         if family := re.search(" may be ([^ ,]+)", str(error)):
             return option_of(family[1])[2:], word
-        with suppress(IngestError):  # `ddn`, which many systems are of
-            if not name and any(one.startswith(f"{word.lower()}-") for one in catalog_entries("storage", word).results):
-                return "storage", word
-    return (option_of(name)[2:], name) if name else ("", "")
+        name = next(iter(re.findall("did you mean '([^']+)'", str(error))), "")
+        numbers = (re.findall("[0-9]+", one.lower().replace("o", "0")) for one in (word, name))
+        if name and {*next(numbers)} <= {*next(numbers)}:  # of `dlrmv2`, `dlrmv3` is another
+            return option_of(name)[2:], name
+    return "", ""
