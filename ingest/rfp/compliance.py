@@ -36,7 +36,7 @@ ACCEPT, REJECT = "accept", "reject"
 #: be taken for slips (decision 0091). The ends are less than a thousand times apart, so that one power of ten fits at most.
 PLAUSIBLE_FROM, PLAUSIBLE_TO = 1 / 3, 10
 #: Powers of ten between a value and what is meant.
-POWERS = (3, 6, 9, 12, 15)
+POWERS = range(3, 31, 3)
 #: Relative difference from a power of 1.024: what rounding to three digits, as documents print binary numbers, can make.
 OF_BINARY = 0.005
 #: Relative difference of two values that printing each with three digits can make.
@@ -134,9 +134,9 @@ def offer_lines(sheet: Sheet) -> list[OfferLine]:
 def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
     """One line of the form."""
     found: dict[str, Any] = {}
-    faults = [
-        f"{area} is one merged cell, expected a cell for each answer" for area in sheet.merged if line.row in rows_of(area)
-    ]
+    merged = [(area, [int(row) for row in re.findall(r"\d+", area)]) for area in sheet.merged]
+    faults = [f"{area} is one merged cell, expected a cell for each answer"
+              for area, rows in merged if rows[0] <= line.row <= rows[-1]]  # fmt: skip
     beside = [sheet.comments[line.row]] if line.row in sheet.comments else []
     noted: list[str] = []
     unit = None
@@ -162,12 +162,6 @@ def _offer_line(sheet: Sheet, line: SheetLine) -> OfferLine:
     return OfferLine(
         ident, stated.get(form.COMPLY, ""), as_is, tuned, stated, unit, tuple(beside), tuple(map(visible, faults)), tuple(noted)
     )
-
-
-def rows_of(area: str) -> range:
-    """The rows of an area such as G9:G10."""
-    numbers = [int("".join(filter(str.isdigit, place))) for place in area.split(":")]
-    return range(numbers[0], numbers[-1] + 1)
 
 
 def _unit(line: SheetLine) -> ResponseUnit | None:
@@ -384,13 +378,13 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         enough = value >= least or any(WORDS[name].search(found.before) for name in ("scatter", "exceeded"))
         return "" if enough else f"states {shown}, below what is required"
     seconds = _seconds(number, noun)
-    written = in_notation(shown) if seconds is None else f"{seconds} s"
+    written = re.sub(r"(?<=\d)(?=[^\W\d])", " ", in_notation(shown)) if seconds is None else f"{seconds} s"
     if noun == "%" and WORDS["lost"].search(found.before):
         written = f"{100 - number:.12g} %"
     # Neither a fill nor how long a test lasts is what a sentence bounds, nor what stands in brackets.
     bounded = not (WORDS["lasting"].search(found.before) or WORDS["fill"].match(found.after))
-    own = WORDS["bounds"].finditer(re.sub(r"\(.*?\)", "", requirement.statement)) if bounded else ()
-    for bound in (requirement.bound, *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own)):
+    own = WORDS["bounds"].finditer(in_notation(re.sub(r"\(.*?\)", "", requirement.statement))) if bounded else ()
+    for bound in (in_notation(requirement.bound), *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own)):
         kept = bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
         # Years are not held against hours, nor minutes against a latency, but for a time that keeps a ceiling, or of a term.
         ceiling = bound.startswith(AT_MOST) and (kept or bound == requirement.bound)
@@ -408,7 +402,7 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
             longest = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
             return agrees if seconds <= longest * (1 + SAME) else f"states {shown}, more than is asked for"
         # Years are no duration of a test, nor minutes a warranty.
-        if not asked or (seconds > DAY) != (max(asked) > DAY) or seconds < 1 <= max(asked):
+        if not asked or ((seconds > DAY) != (max(asked) > DAY) and max(asked) != DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.
             beside = WORDS["service"].search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
             return None if beside else f"states {shown}, which is not asked for"
@@ -460,7 +454,8 @@ def _unasked_share(found: Counted, stated: str, shown: str) -> str | None:
         return ""
     fill = re.search(r"([\d.]+) % (?:fill|of its usable)", stated)
     if fill and WORDS["fill"].match(found.after):
-        return None if found.number >= float(fill[1]) else f"states {shown}, less than is asked for"
+        emptier = "no more than" in stated[: fill.start()][-15:]  # of a capacity: held at any fill below
+        return None if emptier or found.number >= float(fill[1]) else f"states {shown}, less than is asked for"
     asked = {one for one, word in _counts(stated) if word.startswith("%")}
     part = rest.startswith("of") and f"{found.number:g} % of" not in stated
     return None if found.number in asked and not part else f"states {shown}, which is not asked for"
@@ -518,8 +513,8 @@ def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str,
 def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float | None:
     """The value that an answer was probably meant to be; None where the answer is plausible, or no power of ten makes it so.
 
-    Both values are in base units, the unit is that of the answer. A value is too high by at most the prefix of its unit:
-    somebody who writes a plain count has no prefix to mistake.
+    Both values are in base units, the unit is that of the answer. A system may hold thousands of times the files that are
+    required; somebody who writes a plain count has no prefix to mistake.
     """
     low, high = PLAUSIBLE_FROM * required, PLAUSIBLE_TO * required
     if not required or low <= offered <= high:
@@ -527,7 +522,7 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
     for power in POWERS:
         if low <= offered * 10.0**power <= high:
             return offered * 10.0**power
-        if low <= offered / 10.0**power <= high and unit.factor >= 10**power:
+        if low <= offered / 10.0**power <= high and (power > POWERS[0] or unit.factor > 1 or "/" in unit.base):
             return offered / 10.0**power
     return None
 
@@ -544,9 +539,8 @@ def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
     decimal = named.name.replace("i", "", 1) if named.binary else named.name
     binary = f"{decimal[0].upper()}i{decimal[1:]}"
     pair, expected = (f"{binary} to {decimal}", step) if unit.binary else (f"{decimal} to {binary}", 1 / step)
-    if abs(ratio / expected - 1) > OF_BINARY:
-        return ""
-    return f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
+    told = f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
+    return told if abs(ratio / expected - 1) <= OF_BINARY else ""
 
 
 def bound_kept(bound: str, offered: str) -> bool | None:
@@ -561,6 +555,8 @@ def bound_kept(bound: str, offered: str) -> bool | None:
     if not offered or not (most or bound.startswith(AT_LEAST)):
         return None
     required = bound.removeprefix(AT_MOST).removeprefix(AT_LEAST).strip()
+    if required.endswith(" U") and " U" in offered:  # rack units
+        required, offered = (one.partition(" U")[0] for one in (required, offered))
     # A number alone is a share or a count.
     alone = [one.replace(".", "").replace(",", "").strip().isdigit() for one in (required, offered)]
     for base in BASES_OF_TERMS:

@@ -15,38 +15,10 @@ from ingest.engine.question import option
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.requirement import ANSWER
+from ingest.rfp import compliance, requirement_lines
 from ingest.rfp.award import AWARD_SHEET, BEST_VALUE, TARGETS, TERMS, Award, Price, Ranked, flips, priced, ranking
-from ingest.rfp.compliance import (
-    ACCEPT,
-    ANSWERED,
-    MET,
-    MISSED,
-    PARTLY,
-    REJECT,
-    REJECTED,
-    RESERVED,
-    SLIP,
-    UNANSWERED,
-    UNASKED,
-    UNPROVEN,
-    UNREADABLE,
-    LineVerdict,
-    contradictions,
-    judge,
-    offer_lines,
-)
-from ingest.rfp.requirement_lines import (
-    MANDATORY,
-    TARGET,
-    RequirementDifference,
-    RequirementLine,
-    differences,
-    is_value,
-    planned_award,
-    planned_lines,
-    sheet_differences,
-    stated_lines,
-)
+from ingest.rfp.compliance import LineVerdict
+from ingest.rfp.requirement_lines import MANDATORY, TARGET, RequirementDifference, RequirementLine, is_value
 from ingest.rfp.response_form import PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import OF_THE_PAGE, PROPERTY, Rows, other_sheets, page_texts, read_sheets
 
@@ -63,13 +35,15 @@ MOST_LISTED = 5
 #: The verdict on an offer.
 COMPLIES, DEVIATES, INCOMPLETE, TO_DECIDE = "COMPLIES", "DOES NOT COMPLY", "INCOMPLETE", "COMPLIES WITH RESERVATIONS"
 #: Why a mandatory requirement is not met, with the words of a count: the vendor deviates, or has yet to answer.
-DEVIATING = {MISSED: "missed", PARTLY: "partly met", REJECTED: "rejected"}
+DEVIATING = {compliance.MISSED: "missed", compliance.PARTLY: "partly met", compliance.REJECTED: "rejected"}
 #: The name under which a person decides on what stands beside the lines.
 OFFER = "offer"
-PENDING = {UNANSWERED: "not answered", UNREADABLE: "not readable", UNPROVEN: "answered yes without a value",
-           SLIP: "with a unit slip to confirm"}  # fmt: skip
+PENDING = {
+    compliance.UNANSWERED: "not answered", compliance.UNREADABLE: "not readable",
+    compliance.UNPROVEN: "answered yes without a value", compliance.SLIP: "with a unit slip to confirm",
+}  # fmt: skip
 #: What a person has to decide, with the words of a count.
-RESERVING = {RESERVED: "with reservations to decide"}
+RESERVING = {compliance.RESERVED: "with reservations to decide"}
 #: What a target earns that the vendor meets in part.
 PARTIAL_CREDIT = 0.5
 
@@ -108,25 +82,25 @@ class Response(InteractiveResult):
         RESERVATIONS` where a person has to decide on remarks alone."""
         found = {line.verdict for line in self.of(MANDATORY)}
         word = self.decided[0] if self.decided is not None else ""
-        if self.differences or found & DEVIATING.keys() or word == REJECT:
+        if self.differences or found & DEVIATING.keys() or word == compliance.REJECT:
             return DEVIATES
-        if found - {MET, UNASKED, RESERVED}:
+        if found - {compliance.MET, compliance.UNASKED, compliance.RESERVED}:
             return INCOMPLETE
-        return TO_DECIDE if RESERVED in found or (self.beside and not word) else COMPLIES
+        return TO_DECIDE if compliance.RESERVED in found or (self.beside and not word) else COMPLIES
 
     @property
     def summary(self) -> str:
         """The verdict; how many mandatory requirements are met, and why others are not; targets; changed requirements."""
         lines, targets = self.of(MANDATORY), self.of(TARGET)
         counted = Counter(line.verdict for line in lines)
-        parts = [f"{counted[MET]} of {len(lines)} mandatory requirements met"]
+        parts = [f"{counted[compliance.MET]} of {len(lines)} mandatory requirements met"]
         parts += [
             f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING | RESERVING).items() if counted[verdict]
         ]
         if asked := self.of(ANSWER):
             parts.append(f"{sum(line.answered for line in asked)} of {len(asked)} questions answered")
         if targets:
-            parts.append(f"{sum(line.verdict == MET for line in targets)} of {len(targets)} targets met")
+            parts.append(f"{sum(line.verdict == compliance.MET for line in targets)} of {len(targets)} targets met")
         if self.differences:
             ids = {one.id for one in self.differences}
             parts.append(f"{len(ids)} line{'' if len(ids) == 1 else 's'} changed from what was sent")
@@ -143,13 +117,13 @@ class Response(InteractiveResult):
     def unmet(self) -> str:
         """Why the offer does not comply; empty where it does."""
         lines = self.of(MANDATORY)
-        missed = [line.requirement.id for line in lines if line.verdict not in (MET, RESERVED)]
-        reserved = [line.requirement.id for line in lines if line.verdict == RESERVED]
+        missed = [line.requirement.id for line in lines if line.verdict not in (compliance.MET, compliance.RESERVED)]
+        reserved = [line.requirement.id for line in lines if line.verdict == compliance.RESERVED]
         why = f"mandatory requirements are not met: {listed(missed, MOST_LISTED)}" if missed else ""
         if self.beside and self.decided is None:
             reserved.append(f"what stands beside the lines ({OFFER})")
         decide = f"reservations to decide (--decisions): {listed(reserved, MOST_LISTED)}" if reserved else ""
-        rejected = f"rejected: {self.decided[1]}" if self.decided is not None and self.decided[0] == REJECT else ""
+        rejected = f"rejected: {self.decided[1]}" if self.decided is not None and self.decided[0] == compliance.REJECT else ""
         reasons = "; ".join(filter(None, (self._differing, why, decide, rejected)))
         return f"{self.path}: {reasons}" if reasons else ""
 
@@ -200,11 +174,11 @@ def credit(line: LineVerdict) -> float:
     1 where it is met, one half where the vendor complies in part, offered over required where the value misses, whether the
     vendor says so or not, and 0 for no value, for a "no" beside a value that meets it and for a unit that is to be confirmed.
     """
-    if line.verdict == MET:
+    if line.verdict == compliance.MET:
         return 1
-    if line.verdict == PARTLY:
+    if line.verdict == compliance.PARTLY:
         return PARTIAL_CREDIT
-    if line.verdict == MISSED and line.margin is not None and line.margin < 0:
+    if line.verdict == compliance.MISSED and line.margin is not None and line.margin < 0:
         return 1 + line.margin
     return 0
 
@@ -274,7 +248,7 @@ class Comparison(InteractiveResult):
         shares, costs = {}, {}
         for name, one, score in zip(self.names, self.offers, self.scores, strict=True):
             if one.verdict in verdicts:
-                answered = sum(line.verdict == ANSWERED for line in one.of(ANSWER))
+                answered = sum(line.verdict == compliance.ANSWERED for line in one.of(ANSWER))
                 shares[name] = {TARGETS: score or 0.0, TERMS: answered / len(asked) if asked else 0.0}
                 costs[name] = one.price.total
         return tuple(ranking(self.award, shares, costs))
@@ -432,26 +406,36 @@ def response(
     sheet, others, award, page_of = None, dict[str, Rows](), Award.read(None), dict[str, list[str]]()
     own = set[str]()
     if place is not None and place.suffix.lower() == ".json":
-        lines, award = planned_lines(place), Award.read(planned_award(place))
+        lines, award = requirement_lines.planned_lines(place), Award.read(requirement_lines.planned_award(place))
     elif place is not None:
         sheets, others, page_of = read_sheets(place), other_sheets(place), page_texts(place)
-        lines, sheet, award = stated_lines(sheets), sheets[REQUIREMENTS_SHEET], Award.read(others.get(AWARD_SHEET))
+        lines, sheet, award = (
+            requirement_lines.stated_lines(sheets),
+            sheets[REQUIREMENTS_SHEET],
+            Award.read(others.get(AWARD_SHEET)),
+        )
         own = {text for one in sheets.values() for text in one.loose}
     offers = []
     for path in paths:
         returned, beside = read_sheets(path), other_sheets(path)
         if place is None and sheet is None:
-            lines, sheet, award = stated_lines(returned), returned[REQUIREMENTS_SHEET], Award.read(beside.get(AWARD_SHEET))
-        filled_in = {one.id: one for one in offer_lines(returned[RESPONSE_SHEET])}
-        against = contradictions(lines, filled_in)
+            lines, sheet, award = (
+                requirement_lines.stated_lines(returned),
+                returned[REQUIREMENTS_SHEET],
+                Award.read(beside.get(AWARD_SHEET)),
+            )
+        filled_in = {one.id: one for one in compliance.offer_lines(returned[RESPONSE_SHEET])}
+        against = compliance.contradictions(lines, filled_in)
         decided = decisions_on(asked["decisions"], path.stem, [one.stem for one in paths], [*(one.id for one in lines), OFFER])
         verdicts = tuple(
-            judge(one, filled_in.get(one.id), optimized, one.id in confirmed, against.get(one.id, ()), decided.get(one.id))
+            compliance.judge(
+                one, filled_in.get(one.id), optimized, one.id in confirmed, against.get(one.id, ()), decided.get(one.id)
+            )
             for one in lines
         )
-        changed = [*differences(lines, returned, sheet)]
+        changed = [*requirement_lines.differences(lines, returned, sheet)]
         if others:
-            changed += sheet_differences(others, beside)
+            changed += requirement_lines.sheet_differences(others, beside)
         cost = priced(beside.get(PRICES_SHEET), award, others.get(PRICES_SHEET))
         loose = [text for one in returned.values() for text in one.loose if text not in own]
         for name, texts in page_texts(path).items():
@@ -492,13 +476,8 @@ def decisions_on(
     for ident, decision in given.items() if isinstance(given, Mapping) else [(name, given)]:
         if ident not in known:
             raise UsageError(f"--decisions: found {brief(ident)}, expected the id of a requirement{nearest(str(ident), known)}")
-        words = [*decision.items()] if isinstance(decision, Mapping) else []
-        if (
-            len(words) != 1
-            or words[0][0] not in (ACCEPT, REJECT)
-            or not isinstance(words[0][1], str)
-            or not words[0][1].strip()
-        ):
-            raise UsageError(f"--decisions: {ident}: found {brief(decision)}, expected {{{ACCEPT}: why}} or {{{REJECT}: why}}")
-        found[ident] = words[0]
+        word, why = next(iter(decision.items())) if isinstance(decision, Mapping) and len(decision) == 1 else ("", "")
+        if word not in (compliance.ACCEPT, compliance.REJECT) or not isinstance(why, str) or not why.strip():
+            raise UsageError(f"--decisions: {ident}: found {brief(decision)}, expected {{accept: why}} or {{reject: why}}")
+        found[ident] = (word, why)
     return found

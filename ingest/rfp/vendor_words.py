@@ -10,6 +10,7 @@ their endings, never with any tail: compounds hide limits.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -37,6 +38,9 @@ WORDS = {
 REFERENCES, LIMITS, STATEMENTS, CONSENTS = (WORDS[name] for name in ("references", "limits", "statements", "consents"))
 #: Notations of units that are not read as they are, and those that are.
 NOTATIONS = tuple((re.compile(pattern), instead) for pattern, instead in WRITTEN["notations"])
+#: Properties of one kind, the weaker before the stronger; one that is denied is not stated.
+_DENIED = r"(?<!\bno )(?<!\bnot )(?<!without )(?<!never )(?<!than )\b"
+PROPERTIES = [[re.compile(f"{_DENIED}(?:{one})\\b", re.IGNORECASE) for one in pair] for pair in WRITTEN["properties"]]
 #: One word of so many may be unknown; of a statement about the product, which has words of its own.
 MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
 #: A value that is stated as about so much lies within this factor; one that is at most so much may be any share of it.
@@ -120,9 +124,27 @@ def _bounding(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
     for found in sorted(near, key=re.Match.start, reverse=True):
         number = number_of(found["number"].rstrip(".,"), lambda value: value >= MOST_CENTS or value < 1) or 0.0
         before, after = text[: found.start("number")].strip(), f"{found['unit']} {text[found.end() :]}"
-        ends = (number / NEAR, number * NEAR) if found["near"] else (number / FAR, number)
+        ends = (number / NEAR, number * NEAR) if found["near"] else (number if found["exact"] else number / FAR, number)
         if all(asked(Counted(end, before, after.strip()), False) == "" for end in ends):
             text = f"{text[: found.start()]} {found['number']}{after}"
+    return text
+
+
+def weaker(text: str, required: str) -> str:
+    """Which property or version in a text is weaker than the one of its kind that is `required`; empty where none is."""
+    for weak, strong in PROPERTIES:
+        needed, less = strong.search(required), weak.search(text)
+        if needed and less and not (weak.search(required) and strong.search(text)):
+            return f"states '{less[0]}', where the requirement has '{needed[0]}'"
+    return ""
+
+
+def _in_all(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
+    """A text with what several of a kind take or give together, where the requirement asks for such a value."""
+    for found in reversed([*WORDS["multiples"].finditer(text)]):
+        total = math.prod(number_of(found[group], bool) or 0.0 for group in ("one", "other"))
+        before, after = text[: found.start()], f"{found['unit']}{text[found.end() :]}"
+        text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
     return text
 
 
@@ -159,12 +181,15 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     """
     if elsewhere := WORDS["elsewhere"].search(WORDS["proofs"].sub(" ", remark)):
         return f"refers to '{elsewhere[0].strip()}'"
+    if why := weaker(remark, required):
+        return why
     twice = WORDS["spelled_twice"]
     once = twice.sub(lambda found: found[2] if WRITTEN["numbers"][found[1].lower()] == int(found[2]) else found[0], remark)
     text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(WRITTEN["numbers"][found[1].lower()]), once))
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
-    text = WORDS["range"].sub(r"\1 \2 to ", text)
+    text = re.sub(r"\b(\d+)\s?\^\s?(\d{1,2})\b", lambda power: str(int(power[1]) ** int(power[2])), text)
+    text = _in_all(WORDS["range"].sub(r"\1 \2 to ", text), asked)
     for name, instead in WRITTEN["read_as"].items():
         text = WORDS[name].sub(f" {instead} ", text)
     if limit := limiting(text := _bounding(text, asked), required):

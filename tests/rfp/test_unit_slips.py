@@ -46,6 +46,7 @@ def test_a_value_is_too_high_by_no_more_than_the_prefix_of_its_unit():
     assert meant_instead(2e9, 2e6, read_unit("files")) is None
     assert meant_instead(2e9, 2e6, read_unit("thousand files")) == 2e6
     assert meant_instead(2, 2e6, read_unit("files")) == 2e6
+    assert (meant_instead(1e18, 1.31e6, read_unit("files")), meant_instead(2e8, 2e5, read_unit("files/s"))) == (1e6, 2e5)
 
 
 def test_a_slip_is_settled_by_no_or_by_a_confirmation():
