@@ -189,7 +189,7 @@ def test_one_job_has_one_rate_by_every_way(tmp_path):
     assert lines["R-READ-05"]["computed"] == pytest.approx(alone["ingest_bandwidth_per_job"], rel=1e-12)
     assert lines["R-META-01"]["computed"] == pytest.approx(alone["file_opens_per_second_per_job"], rel=1e-12)
     need = ingest.fit(storage="nfs-tcp", **RATE).to_dict()["need"]
-    assert need["read_bandwidth_needed"]["value"] == pytest.approx(alone["ingest_bandwidth_per_job"])
+    assert need["read_bandwidth_needed"]["value"] == pytest.approx(alone["mandatory_read_bandwidth"])
     (tmp_path / "site.json").write_text(json.dumps({**SITE, "jobs": {"universe": SITE["jobs"]["universe"]}}))
     written = [tmp_path / f"rfp.{suffix}" for suffix in ("csv", "json")]
     ingest.report(tmp_path / "site.json", output=written)

@@ -204,6 +204,14 @@ computed_quantity("run_cached_read_bandwidth",
     where="the caches fill within the warm-up, or at the cold rate where that takes longer; then only misses are read",
     example="run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)"
         " -> (1000000000.0, 13500000000.0)")  # fmt: skip
+input_quantity(
+    "wanted_read_bandwidth", "B/s", "Read bandwidth that the GPUs of one run need from outside its caches.", above=False
+)
+computed_quantity("missed_read_bandwidth",
+    "minimum(run_needed_read_bandwidth, maximum(run_needed_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))",
+    "B/s", "Read bandwidth that the GPUs of one run need whose nodes cache their data, also where the NICs carry less.",
+    example="missed_read_bandwidth(15e9, 0.0, 600e9, 600) -> 1000000000.0")  # fmt: skip
+alternative("wanted_read_bandwidth", "missed_read_bandwidth", "run_needed_read_bandwidth", when="data_read", optional=True)
 computed_quantity("cache_bytes_per_node", "host_memory_per_node * cache_memory_share", "B/node",
     "Host memory of a node that can cache the data set.", of="job_cache_bytes", when="cache_in_memory")  # fmt: skip
 computed_quantity("mandatory_read_bandwidth", "run_read_bandwidth", "B/s",

@@ -4,7 +4,7 @@ from ingest.engine.registry import alternative, computed_quantity, input_quantit
 
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
-alternative("read_bandwidth_needed", "run_needed_read_bandwidth", when="job_estimated")
+alternative("read_bandwidth_needed", "wanted_read_bandwidth", when="job_estimated")
 input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
 input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
     above=False, label="usable capacity needed")  # fmt: skip
@@ -13,8 +13,8 @@ input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held 
 alternative("required_usable_bytes", "dataset_bytes", when="local_drives_judged", optional=True)
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 computed_quantity("supported_opens_per_second",
-    "file_opens_per_second_per_job * run_needed_read_bandwidth / ingest_bandwidth_per_job", "file/s",
-    "Files that a job opens each second at the rate that all evidence supports.",
+    "file_opens_per_second_per_job * wanted_read_bandwidth / ingest_bandwidth_per_job", "file/s",
+    "Files that a job opens each second at the read bandwidth that its GPUs need.",
     label="opens of the job")  # fmt: skip
 alternative("opens_per_second_needed", "supported_opens_per_second", when="job_estimated", optional=True)
 input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)

@@ -359,8 +359,7 @@ def new_site(
     parts = table_beside(__file__, "new_site.yaml")
     text = str(parts["head"]).format(models=", ".join(one.id for one in entries), nodes=count, node=card.usual_node)
     for one in entries:
-        further = "    precision: bf16\n" if one.family == "llm" else ""
-        text += parts["once" if one.family == "llm" else "often"].format(name=one.id, model=one.id, nodes=each, further=further)
+        text += parts["once" if one.family == "llm" else "often"].format(name=one.id, model=one.id, nodes=each)
     text += "\ndatasets:                        # the sizes are examples: put yours\n"
     for one in entries:
         size = "tokens: 1T, format: megatron" if one.family == "llm" else "bytes: 50 TB"

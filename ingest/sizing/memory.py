@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import Node, Optimizer, Recipe, Value
@@ -13,7 +15,7 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, revised
-from ingest.errors import UsageError, one_of
+from ingest.errors import IngestError, UsageError, one_of
 from ingest.sizing.checkpoint_files import check_division, expert_share
 from ingest.sizing.evidence_choice import computed_in
 from ingest.sizing.evidence_ladder import from_fields
@@ -51,7 +53,7 @@ from ingest.sizing.memory_inputs import (
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import Layout, largest_model, search
+from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, Trained, TrainedOptions, composed, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
@@ -343,7 +345,7 @@ def memory(
         raise option_error("expert_tensor_parallel", f": found {parallel.expert_tensor}, expected a model with experts")
     given = job.given(parallel, stage, way)
     known, step, on_given = job.known(given, way), job.counts_step(places), asked["gpus"] is not None
-    unknown = _fill(known, on_given, way)
+    unknown = _fill(known, on_given, partial(_cures, job, parallel, stage, way))
     left_out = {*unknown, *OFFLOADED, *(() if step else OF_STEP), *(() if step and on_given else (OF_GPUS_GIVEN,))}
     results, missing = known.results([name for name in QUESTION.names if name not in left_out])
     if OFF in places:
@@ -426,19 +428,17 @@ def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tupl
     return chosen, composed(own, given, chosen)
 
 
-def _fill(known: Quantities, asked: bool, recompute: str) -> dict[str, str]:
+def _fill(known: Quantities, asked: bool, cures: Callable[[], str]) -> dict[str, str]:
     """Count the GPUs; if no number of them suffices, return the reason and the options that help."""
     left = known.value("memory_left_for_partitions")
     if left <= 0:
-        size, room = known.value("memory_bytes_per_gpu"), known.value("memory_utilization")
+        room = known.value("memory_utilization")
         held = known.value("resident_parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
         need = held + known.value("residual_bytes_per_gpu")
-        cure = "--tensor-parallel or --pipeline-parallel, or set --offload"
-        if "transformer_layers" in known.given:
-            again = "" if recompute == "full" else ", or set --recompute full"
-            cure = f"--tensor-parallel, --pipeline-parallel or --context-parallel{again}"
-        why = f"the bytes on each GPU ({display(need, 'B', binary=False)}) exceed {room * 100:.3g} % of its memory "
-        why += f"({display(size, 'B', binary=False)}) for any number of GPUs: raise --zero-stage, {cure}"
+        apart, size = (display(value, "B", binary=False) for value in (need, known.value("memory_bytes_per_gpu")))
+        cure = cures() or "several parallel sizes together: no option alone suffices"
+        why = f"the bytes on each GPU that further GPUs do not divide ({apart}) exceed {room * 100:.3g} % of its memory "
+        why += f"({size}) for any number of GPUs: set {cure}"
         unknown: dict[str, str] = dict.fromkeys(FEWEST, why)
         if not asked:
             unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
@@ -453,6 +453,31 @@ def _fill(known: Quantities, asked: bool, recompute: str) -> dict[str, str]:
         why = f"groups of {group.value:,.0f} replicas do not hold the model: expected --hybrid-shard {need:,.0f} or more"
         return dict.fromkeys(FEWEST, why)
     return {}
+
+
+def _cures(job: MemoryJob, parallel: ParallelSizes, stage: int, way: str) -> str:
+    """The options that alone let the GPUs hold the model, each at the least value that does; empty where none does."""
+    step, here, found = "sequence_length" in job.fixed, (stage, way, job.offload), dict[str, str]()
+    most = {"tensor": job.gpus_per_node, "pipeline": MOST_STAGES, **({"context": MOST_CONTEXT} if step else {})}
+    larger = [(kind, getattr(parallel, kind) * 2**power) for kind in most for power in range(1, 7)]
+    tried = [
+        *((f"--zero-stage {at}", parallel, (at, way, job.offload)) for at in STAGES[stage + 1 :]),
+        *((f"--{kind}-parallel {n}", parallel._replace(**{kind: n}), here) for kind, n in larger if n <= most[kind]),
+        *([("--recompute full", parallel, (stage, "full", job.offload))] if step and way != "full" else []),
+        *([("--offload cpu", parallel, (stage, way, "cpu"))] if job.offload == "none" else []),
+    ]
+    for words, sizes, (at, again, offload) in tried:
+        if (name := words.split()[0]) not in found:
+            with suppress(IngestError):
+                places_of(at, offload)
+                asked = ParallelSizes.of({**{f"{kind}_parallel": n for kind, n in sizes._asdict().items() if n},
+                                          "gpus": job.fixed.get("gpus", 0)})  # fmt: skip
+                if job.size.architecture is not None:
+                    check_division(job.size.architecture, asked.tensor, asked.pipeline)
+                known = job._replace(offload=offload).known(job._replace(offload=offload).given(asked, at, again), again)
+                if gpus_hold(known.value) if "gpus" in known.given else known.value("memory_left_for_partitions") > 0:
+                    found[name] = words
+    return " or ".join(found.values())
 
 
 def _unfused(

@@ -468,8 +468,10 @@ def published(
         ends += [end * only.value / only.published for end in (min(runs), max(runs))]
     floor = min(floor_of(rates, rate) for rate in found) if basis == "measured" else None
     ends += [value / floor.factor, value * floor.factor] if floor is not None else []
-    of_benchmarks = f" from {benchmarks} benchmark{'s' if benchmarks > 1 else ''}" if benchmarks < len(found) else ""
-    note = f"median of {len(found)} protocols{of_benchmarks}" if several else f"protocol {parts[0].what}"
+    # Editions of a benchmark count once: of several benchmarks the medians are averaged.
+    each = f"{benchmarks} benchmarks, each the median of its protocols: {len(found)} in all"
+    of_what = each if 1 < benchmarks < len(found) else f"{len(found)} protocols" + " of one benchmark" * (benchmarks == 1)
+    note = f"median of {of_what}" if several else f"protocol {parts[0].what}"
     note += f"; range at least ×{floor.factor:.3g} either way: {floor.why}" if floor is not None else ""
     source, where = ("", "") if several else (parts[0].source, parts[0].where)
     grade = "measured" if basis == "measured" else parts[0].grade

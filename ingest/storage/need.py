@@ -38,8 +38,10 @@ REQUIRABLE = (
     "files_needed",
     REQUESTS_NEEDED,
 )
-#: need -> the quantity of a `bw` answer that it is: at the rate that all evidence supports
-FROM_BW = {"read_bandwidth_needed": "run_needed_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
+#: need -> the quantity of a `bw` answer that it is: what `bw` requires, and what lies beyond the NICs of the nodes
+FROM_BW = {"read_bandwidth_needed": "wanted_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
+#: What the GPUs of a job read while nothing is cached.
+ALL_READS = "ingest_bandwidth_per_job"
 
 
 class NeedOptions(TypedDict, total=False):
@@ -137,6 +139,13 @@ def from_estimate(answer: Estimate) -> Need:
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
     read = found[FROM_BW["read_bandwidth_needed"]]
     title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
+    parts = answer.question.headlines[0][1]
+    if ALL_READS in parts:
+        # In the words of `bw`: cold caches, beyond the NICs, and what it requires where that is less.
+        rates = [(around.replace("} read", "} to require"), answer.results[name].value) for name, around in parts.items()]
+        title += "".join(
+            f", {around.format(display(rate, 'B/s', binary=False))}" for around, rate in rates[rates[0][1] == read.value :]
+        )
     given = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     data_set = ""
     if answer.model is not None:

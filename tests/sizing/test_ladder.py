@@ -12,6 +12,7 @@ from ingest.catalog.records import Family, Model, Rate, Scaling
 from ingest.catalog.store import TABLE, Catalog
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
+from ingest.site.site_file import new_site
 from ingest.sizing.bandwidth import estimate
 from ingest.sizing.evidence_ladder import RATE, scaling_factor
 from ingest.sizing.job import job_of
@@ -72,7 +73,9 @@ def test_measured_is_the_median_over_protocols(toy):
 def test_protocols_are_counted_once_and_told_where_they_disagree(toy):
     # The editions of one benchmark count once.
     catalog = toy(("small", 100, 8, 1, "lambda-v1"), ("small", 120, 8, 1, "lambda-v2"), ("small", 300, 8, 1, "paper"))
-    assert rung(catalog, "small", "measured").given[RATE].value == (110 + 300) / 2
+    found = rung(catalog, "small", "measured")
+    assert found.given[RATE].value == (110 + 300) / 2
+    assert found.note.startswith("median of 2 benchmarks, each the median of its protocols: 3 in all")
     catalog = toy(("small", 100, 8, 1, "paper"), ("small", 300, 8, 1, "mlperf-training"))
     assert rung(catalog, "small", "measured", protocol="paper").given[RATE].value == 100
 
@@ -392,6 +395,19 @@ def test_the_precision_is_the_fastest_that_runs_of_the_generation_use(model, gpu
     words = f"; computed in {precision}"
     for answer in (ingest.checkpoint(model, gpu=gpu, gpus=64), ingest.memory(model, gpu=gpu, gpus=64)):
         assert answer.title.endswith(words) == (precision != "bf16")
+    # A tender written from the model sizes for the precision of `bw`.
+    assert "precision" not in new_site(nodes=8, gpu="b200", models=model)
+
+
+def test_a_precision_that_changes_with_the_size_is_named():
+    told = "computed in bf16, as published runs of this size are: those in fp8 have up to 8,192 GPUs"
+    for nodes, precision in ((1024, "fp8"), (2048, "bf16")):
+        for answer in (
+            ingest.train("llama3-405b", "h100", nodes=nodes, tokens="1e12"),
+            ingest.bw("llama3-405b", "h100", nodes=nodes),
+        ):
+            assert f", {precision}: measured" in answer.title
+            assert any(line.startswith(told) for line in answer.warnings) == (precision == "bf16")
 
 
 @pytest.mark.parametrize(("bandwidth", "precision"), [(2.01, "tf32"), (2, "fp8"), (0.5, "fp8"), (0.49, "tf32")])

@@ -75,6 +75,17 @@ def test_hosts_and_layouts_that_do_not_fit(run):
     assert found["gpus_to_hold"].value == 32
 
 
+@pytest.mark.parametrize(
+    "asked", [{"zero_stage": 1}, {"sequence_length": 8192}, {"sequence_length": 131072}, {"zero_stage": 2}]
+)
+def test_advice_for_a_layout_that_does_not_fit_is_not_done_yet_and_helps(asked):
+    asked = {"model": "llama3-70b", "gpu": "h100", "gpus": 64, **asked}
+    told = ingest.memory(**asked).unmet.partition(": set ")[2].split(" or ")
+    assert len(told) > (asked.get("sequence_length") == 8192)
+    for name, value in (words.removeprefix("--").split() for words in told):
+        assert "gpus_to_hold" in results(**{**asked, name.replace("-", "_"): value if value.isalpha() else int(value)})
+
+
 @given(st.floats(1e8, 1e13), st.sampled_from([1, 2, 3]), st.integers(0, 12))
 def test_a_higher_stage_or_more_gpus_never_hold_more_each(parameters, stage, doublings):
     known = {"set": {"parameters": parameters}, "zero_stage": stage}
