@@ -81,6 +81,7 @@ class Source:
         meter.stored_bytes = size
 
     version = ""  # of the file when it was opened, as in the stamp of a listed one; empty if unknown
+    step = sys.maxsize  # the most bytes of a read of a stream
 
     def caution(self, text: str) -> None:
         """Note what a user should know of this file; a reader of samples says so once."""
@@ -125,6 +126,8 @@ class Source:
 
 
 class LocalSource(Source):
+    step = 2**20  # little memory; a request of a store costs more than a read of a disk
+
     def __init__(self, file: CorpusFile, meter: Meter) -> None:
         try:
             # the reader must not wait for a pipe that replaced the file
@@ -292,7 +295,7 @@ class SourceRange:
         source.seek(start)
 
     def read(self, size: int, /) -> bytes:
-        return self._source.read(min(size, self._stop - self._source.tell()))
+        return self._source.read(min(size, self._source.step, self._stop - self._source.tell()))
 
 
 class _Input:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
@@ -51,12 +52,12 @@ def not_text_reason(data: bytes, offset: int = 0) -> str:
         if data.startswith(_UTF16) and offset == 0:
             return "not UTF-8: it begins like UTF-16"
         return f"binary: a NUL at byte {offset + data.index(0)}"
-    if data.isascii():
-        return ""
+    view, place = memoryview(data), 0
     try:
-        data.decode("utf-8")
+        while place < len(data):  # in steps that stay in the cache of a core
+            place += codecs.utf_8_decode(view[place : place + _WINDOW], "strict", place + _WINDOW >= len(data))[1]
     except UnicodeDecodeError as error:
-        return f"not UTF-8 at byte {offset + error.start}"
+        return f"not UTF-8 at byte {offset + place + error.start}"
     return ""
 
 

@@ -307,7 +307,7 @@ def split_texts(pieces: Iterable[Chunk], rule: SplitRule | None, continued: bool
     refused, opened = "", False
     dropped = rule.dropped if rule and continued else 0
     for given in pieces:
-        piece, size = given._replace(text=given.text[dropped:]), len(given.text)
+        piece, size = given._replace(text=given.text[dropped:]) if dropped else given, len(given.text)
         dropped = 0
         if piece.ends and not opened and len(piece.text) <= TEXT_BYTES:
             yield SplitText([piece.text] if piece.text else [], size, True)
