@@ -19,6 +19,7 @@ from ingest.catalog.records import (
     Decoder,
     Encoding,
     Entry,
+    Gpu,
     Model,
     Statement,
     Storage,
@@ -468,9 +469,9 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
             for name in names.values():
                 catalog.referred(KINDS[kind], name, by=path)
     elif inside == ("names.yaml",) and folder == catalog.folders[-1]:
-        for kind in read_yaml(path):
-            for pattern in catalog.patterns[kind]:
-                catalog.referred(KINDS[kind], pattern.entry, by=path)
+        for kind, patterns in catalog.patterns.items():
+            for pattern in patterns:  # of what is outside, the last word is what to take instead
+                catalog.referred(KINDS.get(kind, Gpu), pattern.entry.split()[-1], by=path)
     elif len(inside) == 2 and inside[0] == Structure.kind:
         checked_by["structure"]().structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:

@@ -258,8 +258,7 @@ class ShippedSources(dict[str, Any]):
         known = self.cited.get((kind, path))
         if known is None or known[0] is not content:
             known = self.cited[kind, path] = content, read()
-        made: Made = known[1]
-        return made
+        return known[1]
 
 
 #: The shipped sources of a content, once per process.
@@ -444,8 +443,7 @@ class Catalog:
     def names(self) -> dict[str, dict[str, dict[str, str]]]:
         """The shipped table of names that tools print: `{kind: {words of the vendor: {entry: words}}}`."""
         self._rests_on("names.yaml")
-        found: dict[str, dict[str, dict[str, str]]] = read_yaml(self.folders[-1] / "names.yaml")
-        return found
+        return read_yaml(self.folders[-1] / "names.yaml")  # type: ignore[no-any-return]
 
     def device(self, name: str, kind: str) -> str:
         """What to say of the name of an entry of another kind than the expected one; empty for any other."""
@@ -467,6 +465,9 @@ class Catalog:
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         if meant.possible:
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
+        outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
+        if outside and kind in self.names:
+            return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):
             return f"the data set {shown} is not in the catalogs: give --tokens, or --samples and --sample-bytes"
         if as_path and not meant.near and plain(unwrapped(name)) == plain(name):

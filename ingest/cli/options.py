@@ -280,8 +280,7 @@ def job_file(command: str, function: Callable[..., Any]) -> Callable[[Callable[.
 @cache
 def elsewhere() -> Mapping[str, Mapping[str, Any]]:
     """What others call our options and commands, in words."""
-    found: Mapping[str, Mapping[str, Any]] = table_beside(__file__, "elsewhere.yaml")
-    return found
+    return table_beside(__file__, "elsewhere.yaml")  # type: ignore[no-any-return]
 
 
 def meant_by(table: str, word: str, begun: bool = False) -> list[str]:
