@@ -46,7 +46,7 @@ _REFUSED = re.compile(
     "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
 )
 #: A refusal of a word by its place: a name of nothing, or of another kind.
-_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found |gpu )?'[^']+'(?! without)(?!.* may be ).*")
+_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found |gpu )?'[^']+'(?! without).*")
 COMPARING = ("compare", "versus", "vs", "diff")
 #: Commands that read the file of a site.
 OF_A_SITE = ("report", "plan", "accept")
@@ -140,7 +140,7 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     if not clear or command.partition(" --")[0] not in COMMANDS:
         return command
     # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
-    others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers))]
+    others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers)), *["fit"] * (command != "plan --new")]
     tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
     lines = [_line_of(one, {**given}, numbers, files, taken) for one in tried]
     return next(filter(None, lines), "" if asked or numbers else command)
@@ -149,11 +149,11 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
 def joined(words: Sequence[str]) -> list[str]:
     """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
     made: list[str] = []
-    for word in words:
+    for one in words:
+        word = one
         letter = next(iter(meant_by("letters", word.lower())), word if meant_by("behind", word.lower()) else "")
         if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
-            made[-1] += letter
-            continue
+            word = made.pop() + letter
         made.append(word)
         for count in (3, 2):
             first, *others = made[-count:]
@@ -205,8 +205,9 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
     words = [one for one in words if not meant_by("filling", one)]
     named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
     files = {one for word in rest for one in meant_by("compared", os.path.splitext(word)[1])}
+    files = files or {each for one in words for each in meant_by("commands", one) if each in elsewhere()["compared"]}
     if len(files) == 1 and plain in COMPARING:
-        return f"{files.pop()} {' '.join(rest)}"
+        return " ".join([*files, *(one for one in rest if not meant_by("commands", one))])
     if len(named) > 1 and plain in COMPARING:
         together = {"--gpu": f"bw MODEL {','.join(named)}", "--model": f"bw {','.join(named)} GPU", "--corpus": ""}
         kinds = {option_of(one) for one in named}
@@ -308,14 +309,15 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     said = [*(near if near and not called[len(near) :] else [word]), *takewhile(lambda one: not one.startswith("-"), rest)]
     read = (bool(takes) and is_file) or len(said) > MOST_WORDS
     entry = "" if read else of_catalog(word, plain, joined(said[1:]))
-    sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
+    listing = entry.startswith("catalog list") and kind_named(entry.split()[-1])
+    sure = entry and (plain in COMPARING or listing or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
     spoken = "" if sure or read else in_words(said)
     others = "" if meant_by("filling", plain) else next(iter(called), "")
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
         behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
         behind = behind if meant.split()[0] in known else []
         asked = [one.partition("=")[0] for one in rest if one.startswith("--")]
-        if meant in OF_A_SITE and not read and rest:  # its words are those of a site that no file has yet
+        if meant in OF_A_SITE and not is_file and rest:  # its words are those of a site that no file has yet
             fits = asked and {*asked} <= {*that_take("", command_of("plan"))}
             meant = "plan --new" if fits else meant
             if not fits:
@@ -450,6 +452,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     quantity = next((found[0] for one in spelt if (found := meant_by("quantities", one))), literal if "_" in literal else "")
     ours = _meant(spelt, known)
     foreign = not any(f"--{one}" in known for one in ours)
+    begun = not any(f"--{one}" in known for one in meant_by("options", spelt[0]))  # what is only begun by a word of others
     # Of `--kvcache fp8` no tier is meant, which is what `--kv` takes.
     unfit = bool(value) and all(
         words and value not in words for words in (known[f"--{one}"] for one in ours if f"--{one}" in known)
@@ -457,7 +460,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     counted = [f"steps of {ctx.info_name}"] if value.isdigit() else []  # `--save-interval 1000`, of a launcher
     if not {"--io-size", "--tool"} & {*known} and re.fullmatch("[0-9.]+ ?[kmg](i?b)?", value.lower()):
         counted += ["sized"]  # `--bs 1M`, of a benchmark
-    for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
+    for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
             if needless := meant_by(table, one.replace("-", "")):
                 return f"no such option '{option}'; {needless[0]}"
