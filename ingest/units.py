@@ -59,7 +59,7 @@ FOREIGN = {
 }
 #: What newspapers write for a million and more: a refusal names the letter.
 NEWSPAPER = {"mn": "M", "mio": "M", "million": "M", "bn": "B", "mrd": "B", "milliarden": "B", "billion": "B", "tn": "T",
-             "billionen": "T", "trillion": "T"}  # fmt: skip
+             "billionen": "T", "bio": "T", "trillion": "T"}  # fmt: skip
 #: these have a plural; "MiBs" is half of a rate
 PLURAL = (*(word for word in PLAIN if len(word) > 2), *COUNTED, "byte", "bit", "FLOP")
 SHORTHAND = {"bps": "b/s", "Bps": "B/s", "FLOPS": "FLOP/s"}
@@ -212,6 +212,9 @@ def parse(written: object, unit: str, what: str) -> float:
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}{kind}")
+    if unit in COUNTED and re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text):  # half of Europe groups so
+        whole = text.replace(".", "")
+        raise UsageError(f"{what}: found {brief(written)}, expected a count without a point; did you mean '{whole}'?")
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
     suffix = (match[2] or "").replace("\u03bc", "\u00b5")  # a Greek letter for the sign of the prefix

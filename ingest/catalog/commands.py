@@ -239,14 +239,10 @@ def held(name: str, catalog: Catalog) -> tuple[type[Entry], str] | None:
 def kind_held(name: str) -> str:
     """The kind of the entry that a name means, without what its file has; empty for any other, and for one of several."""
     catalog = opened(())
-
-    def kind() -> str:
-        with suppress(UsageError):
-            found = None if name.lower() in LISTED or name.lower() + "s" in LISTED else held(name, catalog)
-            return found[0].kind if found else ""
-        return ""
-
-    return catalog.once(("kind", name), kind)
+    with suppress(UsageError):
+        found = catalog.once(("held", name), lambda: held(name, catalog))
+        return found[0].kind if found else ""
+    return ""
 
 
 #: attribute of a storage entry as it is compared -> its fields

@@ -424,15 +424,10 @@ class Catalog:
         if not name.replace("\t", " ").isprintable() or name.endswith((".yaml", ".yml")):
             return Meaning()
         wanted = plain(unwrapped(name) if kind in UNWRAPPED else name)
-        return meaning(name, self.patterns.get(kind, ()), self.once(("plain", kind), lambda: self._plain(kind)).get(wanted, ()))
-
-    def _plain(self, kind: str) -> dict[str, list[str]]:
-        """The entries of a kind by their ids and aliases, without case and separators."""
-        found: dict[str, list[str]] = {}
-        for written, entry in (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items()):
-            if entry not in (same := found.setdefault(plain(written), [])):
-                same.append(entry)
-        return found
+        known = (*zip(self.ids(kind), self.ids(kind), strict=True), *self.aliases.get(kind, {}).items())
+        spelt = self.once(("plain", kind), lambda: [(plain(written), entry) for written, entry in known])
+        same = [*dict.fromkeys(entry for written, entry in spelt if written == wanted)]
+        return meaning(name, self.patterns.get(kind, ()), same)
 
     @FromFolders
     def patterns(self) -> dict[str, list[Pattern]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import dropwhile, pairwise, takewhile
 
@@ -15,12 +14,15 @@ import ingest
 from ingest.cli.main import COMMANDS, GROUPS, INTERRUPTED, command_of, later, loaded, overview, refuse, tell
 from ingest.cli.options import (
     COMMAND,
+    MOST_WORDS,
+    OF_A_SITE,
     catalog_entries,
-    catalog_entry,
     counted_by,
     elsewhere,
     entry_meant,
     gathered,
+    in_words,
+    joined,
     kind_held,
     kind_named,
     meant_by,
@@ -32,13 +34,10 @@ from ingest.cli.options import (
 from ingest.cli.output import forget_choices
 from ingest.configuration import forget_configuration
 from ingest.errors import IngestError, UsageError, brief, listed, nearest
-from ingest.units import without_commas
 from ingest.version import __version__
 
 #: Commands with an option that a refusal names: more tell nobody where to go.
 MOST_OTHERS = 3
-#: Words that are read as a question: each of them is looked up in the catalogs.
-MOST_WORDS = 16
 #: A refusal without a hint of the value of an option, of a name, or of a word that is no file.
 _REFUSED = re.compile(
     "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set|--output:) '([^']+)'"
@@ -46,152 +45,13 @@ _REFUSED = re.compile(
     "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
 )
 #: A refusal of a word by its place: a name of nothing, or of another kind.
-_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found |gpu )?'[^']+'(?! without)(?!.* may be ).*")
+_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found |gpu )?'[^']+'(?! without).*")
 COMPARING = ("compare", "versus", "vs", "diff")
-#: Commands that read the file of a site.
-OF_A_SITE = ("report", "plan", "accept")
-#: Options that words stand for, in this order.
-WORDS = ("model", "gpu", "corpus")
-#: A number in a question, with what it may be times: `8xh100`.
-_NUMBER = re.compile("x?([0-9][0-9.,]*(?:e[0-9]+)?(?:[kmgtp]?i?b(?:/s|ps)?|[kmbtshd]|min|%)?)(?:x(.*))?")
 #: Options of every command.
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
 _TIMES = re.compile("(?:gpu:)?[a-z][a-z0-9-]*[:x*][0-9]+|[0-9]+[x*][a-z][a-z0-9-]*", re.IGNORECASE)
 #: The key of a context with all words of the command line.
 _WORDS = "ingest.words"
-
-
-def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ()) -> str:
-    """The command line that a question in words means; empty where they do not tell.
-
-    Args:
-        asked: the command, where it is known; all words must then be understood.
-        taken: its options that are given beside the words.
-    """
-    votes: Counter[str] = Counter()
-    given: dict[str, str] = {}
-    numbers, files, before, awaiting, clear, last = list[str](), list[str](), "", "", True, False
-    params = command_of(asked).params if asked else []
-    of_nodes, in_each = elsewhere()["each"]
-    said_apart = [part for word in words for part in re.split(r"[\s?!;]+|,$|(?<=[0-9])-(?=[a-z]+$)", word) if part]
-    if not 0 < len(said_apart) <= MOST_WORDS:
-        return ""
-    parts = joined(said_apart)
-    for one, after in zip(parts, [*parts[1:], ""], strict=True):
-        low = one.lower().removeprefix("gpu:")
-        plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
-        counting = _NUMBER.fullmatch(low)
-        whole = (counting[2] or "") if counting else low
-        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", whole).groups()  # type: ignore[union-attr]
-        if times and name and not meant_by("counted", name) and option_of(name) == "--":
-            name, times = whole, None  # `mixtral8x7` is no eight of seven
-        kind = next(iter(meant_by("counted", name)), "")
-        together = meant_by("commands", f"{before}{low}") if before else []
-        called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
-        idle = bool(meant_by("filling", low))
-        if re.fullmatch("[wc][0-9]+", low) and not asked:
-            return f"explain {one.upper()}"
-        if not equals and (reading := meant_by("commands", os.path.splitext(low)[1])):
-            votes[reading[0]] += 2
-            files.append(one)
-            continue
-        for command in called if together or not idle else ():
-            own = command in (low, low.removesuffix("s"))
-            votes[command] += 6 if together else 4 if own else 1 if meant_by("verbs", low) else 2
-        said = one[len(one) - len(low) :][slice(*counting.span(1))] if counting else times
-        taking = [str(each.name) for each in params if low in getattr(each, "words", ())]
-        choosing = [each for each in taking if all(other.endswith(each) for other in taking)]
-        named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
-        if said and any(each.name == awaiting for each in params) and not name:
-            given[awaiting] = said
-        elif said and low != one.lower() and of_nodes in taken:
-            given[in_each] = said  # `--gres gpu:h100:8` counts those of a node
-        elif said:
-            numbers.append(said)
-        awaiting = ""
-        if equals:
-            given[option.replace("-", "_")] = value
-        elif kind and numbers:
-            given[kind] = numbers.pop()
-        elif choosing and not (kind or idle):
-            given[choosing[0]] = low
-        elif named and not idle and last and f"--{named[0]}" in that_take(numbers[-1], command_of(asked)):
-            given[named[0].replace("-", "_")] = numbers.pop()  # `8 tp`, where no number follows
-        elif named and not idle and any(getattr(one, "is_flag", False) and f"--{named[0]}" in one.opts for one in params):
-            given[named[0].replace("-", "_")] = ""
-        elif (named or kind) and not idle and asked:
-            awaiting = (kind or named[0]).replace("-", "_")
-        elif name and not (kind or idle or (called and (not asked or option_of(name) == "--"))):
-            found, name = entry_meant(name)
-            clear = clear and bool(found)
-            given[found] = f"{given[found]},{name}" if given.get(found, name) != name else name
-        before, last = low, said in numbers and not name and not (said.isdigit() and after[:1].isdigit())
-    alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
-    voted = next(iter(votes.most_common(1)), (alone if clear else "",))[0]
-    voted = next((one for one in votes if one.startswith(f"{voted} --")), voted)  # `offload inference`
-    command = asked or ("fit" if voted and "storage" in given else voted)
-    if command in OF_A_SITE and not files and (given or numbers):
-        command, given = "plan --new", {"models" if one == "model" else one: value for one, value in given.items()}
-    if (asked and not clear) or not command:
-        return ""
-    kinds = [*filter(None, map(kind_named, " ".join(words).split()))] if command.startswith("catalog") and not given else []
-    if kinds:
-        return f"catalog list {kinds[0]}"
-    if not clear or command.partition(" --")[0] not in COMMANDS:
-        return command
-    # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
-    others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers))]
-    tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
-    lines = [_line_of(one, {**given}, numbers, files, taken) for one in tried]
-    return next(filter(None, lines), "" if asked or numbers else command)
-
-
-def joined(words: Sequence[str]) -> list[str]:
-    """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
-    made: list[str] = []
-    for word in words:
-        letter = next(iter(meant_by("letters", word.lower())), word if meant_by("behind", word.lower()) else "")
-        if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
-            made[-1] += letter
-            continue
-        made.append(word)
-        for count in (3, 2):
-            first, *others = made[-count:]
-            known = first in COMMANDS or any(meant_by(table, first.lower()) for table in ("commands", "filling"))
-            if not others or known or not first[0].isalpha():
-                continue
-            name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
-            variant = re.fullmatch(elsewhere()["variant"][""], word.lower())
-            figures = not word[-1].isalpha()  # `h100 64` are two
-            near = variant and apart and len(others) == 1 and not figures
-            option, name = entry_meant(name) if near else (option_of(name)[2:], name)
-            if not variant:  # `DGX Spark`
-                apart = apart and option != option_of(word)[2:]
-            elif option and not apart and (not figures or word.lower().startswith("nvl")):  # `gb200 nvl72`
-                apart = figures or word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
-            if option and apart and (len(others) == 1 or option_of("-".join(others)) == "--"):
-                made[-count:] = [name]
-    return made
-
-
-def _line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: Sequence[str], taken: Collection[str]) -> str:
-    """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
-    command, _, flag = command.partition(" --")
-    params = command_of(command).params
-    options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
-    for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
-        taking = [one for one in counted_by(number) if one in options and one not in given and command != "plan"]
-        taking.sort(key=lambda one: one != "nodes" or not {"node"} & {*given, *taken})  # `8 dgx h100` are 64 GPUs
-        given[next(iter(taking), "")] = number
-    places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
-    if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
-        given = {"model": "MODEL", **given}
-    by_place = [given.pop(one) for one in WORDS if one in given and one in {*places} & options and places[0] in WORDS]
-    if not given.keys() <= options or (files and (not places or places[0] in WORDS)):
-        return ""
-    given |= {flag: ""} if flag else {}
-    said = [f"--{one.replace('_', '-')} {without_commas(value) or value}".rstrip() for one, value in given.items()]
-    return " ".join([command, *by_place, *files, *said])
 
 
 def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
@@ -205,8 +65,9 @@ def of_catalog(word: str, plain: str, rest: Sequence[str]) -> str:
     words = [one for one in words if not meant_by("filling", one)]
     named = [one for one in words if not kind_named(one) and "catalog list models" not in meant_by("commands", one)]
     files = {one for word in rest for one in meant_by("compared", os.path.splitext(word)[1])}
+    files = files or {each for one in words for each in meant_by("commands", one) if each in elsewhere()["compared"]}
     if len(files) == 1 and plain in COMPARING:
-        return f"{files.pop()} {' '.join(rest)}"
+        return " ".join([*files, *(one for one in rest if not meant_by("commands", one))])
     if len(named) > 1 and plain in COMPARING:
         together = {"--gpu": f"bw MODEL {','.join(named)}", "--model": f"bw {','.join(named)} GPU", "--corpus": ""}
         kinds = {option_of(one) for one in named}
@@ -308,18 +169,18 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     said = [*(near if near and not called[len(near) :] else [word]), *takewhile(lambda one: not one.startswith("-"), rest)]
     read = (bool(takes) and is_file) or len(said) > MOST_WORDS
     entry = "" if read else of_catalog(word, plain, joined(said[1:]))
-    sure = entry and (plain in COMPARING or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
+    listing = entry.startswith("catalog list") and kind_named(entry.split()[-1])
+    sure = entry and (plain in COMPARING or listing or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
     spoken = "" if sure or read else in_words(said)
     others = "" if meant_by("filling", plain) else next(iter(called), "")
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
         behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
         behind = behind if meant.split()[0] in known else []
         asked = [one.partition("=")[0] for one in rest if one.startswith("--")]
-        if meant in OF_A_SITE and not read and rest:  # its words are those of a site that no file has yet
-            fits = asked and {*asked} <= {*that_take("", command_of("plan"))}
-            meant = "plan --new" if fits else meant
-            if not fits:
+        if meant in OF_A_SITE and not is_file and rest:  # its words are those of a site that no file has yet
+            if not asked or not {*asked} <= {*that_take("", command_of("plan"))}:
                 return f"no such command '{word}'; {elsewhere()['of a site']['']}"
+            meant = "plan --new"
         return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?"
     return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
 
@@ -450,6 +311,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     quantity = next((found[0] for one in spelt if (found := meant_by("quantities", one))), literal if "_" in literal else "")
     ours = _meant(spelt, known)
     foreign = not any(f"--{one}" in known for one in ours)
+    begun = not any(f"--{one}" in known for one in meant_by("options", spelt[0]))  # what is only begun by a word of others
     # Of `--kvcache fp8` no tier is meant, which is what `--kv` takes.
     unfit = bool(value) and all(
         words and value not in words for words in (known[f"--{one}"] for one in ours if f"--{one}" in known)
@@ -457,7 +319,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     counted = [f"steps of {ctx.info_name}"] if value.isdigit() else []  # `--save-interval 1000`, of a launcher
     if not {"--io-size", "--tool"} & {*known} and re.fullmatch("[0-9.]+ ?[kmg](i?b)?", value.lower()):
         counted += ["sized"]  # `--bs 1M`, of a benchmark
-    for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign else [])):
+    for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
             if needless := meant_by(table, one.replace("-", "")):
                 return f"no such option '{option}'; {needless[0]}"
@@ -465,8 +327,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         return _line(option, f"{quantity}={value}")
     if (meant := option_of(option.strip("-"))) in known:
         return _line(option, f"{meant} {option.strip('-')}")
-    # `--nproc_per_node 8` is no `--gpus 8`, which its words before `per` would be.
-    exact = bool(meant_by("quantities", spelt[0])) and not any(f"--{one}" in known for one in meant_by("options", spelt[0]))
+    exact = begun and bool(meant_by("quantities", spelt[0]))  # `--nproc_per_node 8` is no `--gpus 8`, as `nproc` is
     unmeant = unfit or exact or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
     if is_quantity(quantity) and "--set" in known and unmeant:
         return _line(option, f"--set {quantity}={value or 'VALUE'}")

@@ -1,8 +1,10 @@
-"""Options that several commands share; a job asked from a file, and what was asked kept in one."""
+"""Options that several commands share; a job asked from a file, and kept in one; what the words of others mean."""
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial, wraps
@@ -14,12 +16,13 @@ import click
 from click.core import ParameterSource
 
 from ingest import JOB
-from ingest.cli.main import help_texts, later, tell
+from ingest.cli.main import COMMANDS, command_of, help_texts, later, tell
 from ingest.cli.output import QUIET, VERBOSE, choose
 from ingest.engine.question import Argument, Declared, arguments_of
 from ingest.errors import IngestError, RequirementNotMet, UsageError, one_of
 from ingest.files import note_outputs, table_beside, write_whole
 from ingest.reports.page import FORMATS
+from ingest.units import without_commas
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -389,3 +392,146 @@ def entry_meant(word: str) -> tuple[str, str]:
         if name and {*next(numbers)} <= {*next(numbers)}:  # of `dlrmv2`, `dlrmv3` is another
             return option_of(name)[2:], name
     return "", ""
+
+
+#: Words that are read as a question: each of them is looked up in the catalogs.
+MOST_WORDS = 16
+#: Commands that read the file of a site.
+OF_A_SITE = ("report", "plan", "accept")
+#: Options that words stand for, in this order.
+WORDS = ("model", "gpu", "corpus")
+#: A number in a question, with what it may be times: `8xh100`.
+_NUMBER = re.compile("x?([0-9][0-9.,]*(?:e[0-9]+)?(?:[kmgtp]?i?b(?:/s|ps)?|[kmbtshd]|min|%)?)(?:x(.*))?")
+
+
+def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ()) -> str:
+    """The command line that a question in words means; empty where they do not tell.
+
+    Args:
+        asked: the command, where it is known; all words must then be understood.
+        taken: its options that are given beside the words.
+    """
+    votes: Counter[str] = Counter()
+    given: dict[str, str] = {}
+    numbers, files, before, awaiting, clear, last = list[str](), list[str](), "", "", True, False
+    params = command_of(asked).params if asked else []
+    of_nodes, in_each = elsewhere()["each"]
+    said_apart = [part for word in words for part in re.split(r"[\s?!;]+|,$|(?<=[0-9])-(?=[a-z]+$)", word) if part]
+    if not 0 < len(said_apart) <= MOST_WORDS:
+        return ""
+    parts = joined(said_apart)
+    for one, after in zip(parts, [*parts[1:], ""], strict=True):
+        low = one.lower().removeprefix("gpu:")
+        plain, (option, equals, value) = re.sub("[-_]", "", low), one.partition("=")
+        counting = _NUMBER.fullmatch(low)
+        whole = (counting[2] or "") if counting else low
+        name, times = re.fullmatch("(.*?)(?:[x*:]([0-9]+))?", whole).groups()  # type: ignore[union-attr]
+        if times and name and not meant_by("counted", name) and option_of(name) == "--":
+            name, times = whole, None  # `mixtral8x7` is no eight of seven
+        kind = next(iter(meant_by("counted", name)), "")
+        together = meant_by("commands", f"{before}{low}") if before else []
+        called = together or ([low] if low in COMMANDS else meant_by("commands", plain))
+        idle = bool(meant_by("filling", low))
+        if re.fullmatch("[wc][0-9]+", low) and not asked:
+            return f"explain {one.upper()}"
+        if not equals and (reading := meant_by("commands", os.path.splitext(low)[1])):
+            votes[reading[0]] += 2
+            files.append(one)
+            continue
+        for command in called if together or not idle else ():
+            own = command in (low, low.removesuffix("s"))
+            votes[command] += 6 if together else 4 if own else 1 if meant_by("verbs", low) else 2
+        said = one[len(one) - len(low) :][slice(*counting.span(1))] if counting else times
+        taking = [str(each.name) for each in params if low in getattr(each, "words", ())]
+        choosing = [each for each in taking if all(other.endswith(each) for other in taking)]
+        named = [each for each in (plain, *meant_by("options", plain)) if any(f"--{each}" in one.opts for one in params)]
+        if said and any(each.name == awaiting for each in params) and not name:
+            given[awaiting] = said
+        elif said and low != one.lower() and of_nodes in taken:
+            given[in_each] = said  # `--gres gpu:h100:8` counts those of a node
+        elif said:
+            numbers.append(said)
+        awaiting = ""
+        if equals:
+            given[option.replace("-", "_")] = value
+        elif kind and numbers:
+            given[kind] = numbers.pop()
+        elif choosing and not (kind or idle):
+            given[choosing[0]] = low
+        elif named and not idle and last and f"--{named[0]}" in that_take(numbers[-1], command_of(asked)):
+            given[named[0].replace("-", "_")] = numbers.pop()  # `8 tp`, where no number follows
+        elif named and not idle and any(getattr(one, "is_flag", False) and f"--{named[0]}" in one.opts for one in params):
+            given[named[0].replace("-", "_")] = ""
+        elif (named or kind) and not idle and asked:
+            awaiting = (kind or named[0]).replace("-", "_")
+        elif name and not (kind or idle or (called and (not asked or option_of(name) == "--"))):
+            found, name = entry_meant(name)
+            clear = clear and bool(found)
+            given[found] = f"{given[found]},{name}" if given.get(found, name) != name else name
+        before, last = low, said in numbers and not name and not (said.isdigit() and after[:1].isdigit())
+    alone = "bw" if WORDS[0] in given else "".join(f"catalog show {one}" for one in given.values() if len(given) == 1)
+    voted = next(iter(votes.most_common(1)), (alone if clear else "",))[0]
+    voted = next((one for one in votes if one.startswith(f"{voted} --")), voted)  # `offload inference`
+    command = asked or ("fit" if voted and "storage" in given else voted)
+    if command in OF_A_SITE and not files and (given or numbers):
+        command, given = "plan --new", {"models" if one == "model" else one: value for one, value in given.items()}
+    if (asked and not clear) or not command:
+        return ""
+    kinds = [*filter(None, map(kind_named, " ".join(words).split()))] if command.startswith("catalog") and not given else []
+    if kinds:
+        return f"catalog list {kinds[0]}"
+    if not clear or command.partition(" --")[0] not in COMMANDS:
+        return command
+    # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
+    others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers)), *["fit"] * (command != "plan --new")]
+    tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
+    lines = [line_of(one, {**given}, numbers, files, taken) for one in tried]
+    return next(filter(None, lines), "" if asked or numbers else command)
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """The words, with those in one that name one thing or one number: `15 trillion`, `30 min`, `llama 3 70b`."""
+    made: list[str] = []
+    for one in words:
+        word = one
+        letter = next(iter(meant_by("letters", word.lower())), word if meant_by("behind", word.lower()) else "")
+        if letter and made and re.fullmatch("[0-9][0-9.,]*", made[-1]):
+            word = made.pop() + letter
+        made.append(word)
+        for count in (3, 2):
+            first, *others = made[-count:]
+            known = first in COMMANDS or any(meant_by(table, first.lower()) for table in ("commands", "filling"))
+            if not others or known or not first[0].isalpha():
+                continue
+            name, apart = "-".join([first, *others]), option_of("-".join([first, *others[:-1]])) == "--"
+            variant = re.fullmatch(elsewhere()["variant"][""], word.lower())
+            figures = not word[-1].isalpha()  # `h100 64` are two
+            near = variant and apart and len(others) == 1 and not figures
+            option, name = entry_meant(name) if near else (option_of(name)[2:], name)
+            if not variant:  # `DGX Spark`
+                apart = apart and option != option_of(word)[2:]
+            elif option and not apart and (not figures or word.lower().startswith("nvl")):  # `gb200 nvl72`
+                apart = figures or word.lower() in catalog_entry(name).id or (option == "gpu" and word.lower().endswith("gb"))
+            if option and apart and (len(others) == 1 or option_of("-".join(others)) == "--"):
+                made[-count:] = [name]
+    return made
+
+
+def line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: Sequence[str], taken: Collection[str]) -> str:
+    """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
+    command, _, flag = command.partition(" --")
+    params = command_of(command).params
+    options = {name.lstrip("-").replace("-", "_") for one in params for name in (str(one.name), *one.opts)}.difference(taken)
+    for number in sorted(numbers, key=str.isdigit):  # what has a letter says more
+        taking = [one for one in counted_by(number) if one in options and one not in given and command != "plan"]
+        taking.sort(key=lambda one: one != "nodes" or not {"node"} & {*given, *taken})  # `8 dgx h100` are 64 GPUs
+        given[next(iter(taking), "")] = number
+    places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
+    if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
+        given = {"model": "MODEL", **given}
+    by_place = [given.pop(one) for one in WORDS if one in given and one in {*places} & options and places[0] in WORDS]
+    if not given.keys() <= options or (files and (not places or places[0] in WORDS)):
+        return ""
+    given |= {flag: ""} if flag else {}
+    said = [f"--{one.replace('_', '-')} {without_commas(value) or value}".rstrip() for one, value in given.items()]
+    return " ".join([command, *by_place, *files, *said])

@@ -240,7 +240,7 @@ def train(
     if asked.pop("optimal"):
         return _optimal(model, gpu, asked)
     if asked.pop("budget") is not None:
-        raise option_error("budget", ": found without --optimal, expected with it")
+        raise option_error("budget", ": found without --optimal, expected with it: FLOPs, no money")
     catalog, settings = opened(asked["catalogs"]), settings_of(asked["set"])
     if "gpu_hours" not in settings:
         model, settings = model_by_numbers(model, settings, alone=True)
