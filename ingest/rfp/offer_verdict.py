@@ -406,7 +406,8 @@ def response(
     sheet, others, award, page_of = None, dict[str, Rows](), Award.read(None), dict[str, list[str]]()
     own = set[str]()
     if place is not None and place.suffix.lower() == ".json":
-        lines, award = requirement_lines.planned_lines(place), Award.read(requirement_lines.planned_award(place))
+        lines, rows = requirement_lines.planned_lines(place)
+        award = Award.read(rows)
     elif place is not None:
         sheets, others, page_of = read_sheets(place), other_sheets(place), page_texts(place)
         lines, sheet, award = (

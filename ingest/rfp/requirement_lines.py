@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -139,8 +140,8 @@ def stated_lines(sheets: Mapping[str, Sheet]) -> list[RequirementLine]:
     return [*lines, *found.values()]
 
 
-def planned_lines(path: Path) -> list[RequirementLine]:
-    """The requirements and the terms of a plan, as `ingest plan` and `ingest report` write them in JSON.
+def planned_lines(path: Path) -> tuple[list[RequirementLine], Rows]:
+    """The requirements and the terms of a plan, and the rows of its award, as `ingest plan` and `ingest report` write them.
 
     Raises IngestError: not such a file, or a line that lacks a part.
     """
@@ -153,18 +154,10 @@ def planned_lines(path: Path) -> list[RequirementLine]:
     valued = [_planned(path, number, line, True) for number, line in enumerate(lines, start=1)]
     stated = [_planned(path, number, line, False) for number, line in enumerate(terms, start=1)]
     found = [*lines_for_vendors([one for one in valued if one]), *(one for one in stated if one)]
-    seen: set[str] = set()
-    for one in found:
-        if one.id in seen:
-            raise IngestError(f"{path}: found the id '{one.id}' twice, expected one line for each id")
-        seen.add(one.id)
-    return found
-
-
-def planned_award(path: Path) -> Rows:
-    """The award of a plan, as rows of its table."""
-    found = read_json_object(path, "the plan that you sent, as `ingest plan` writes it in JSON", most=MOST_BYTES).get("award")
-    return [(str(name), value) for name, value in found.items()] if isinstance(found, Mapping) else []
+    if twice := [ident for ident, times in Counter(one.id for one in found).items() if times > 1]:
+        raise IngestError(f"{path}: found the id '{twice[0]}' twice, expected one line for each id")
+    award = data.get("award")
+    return found, [(str(name), value) for name, value in award.items()] if isinstance(award, Mapping) else []
 
 
 def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLine | None:

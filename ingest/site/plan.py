@@ -220,6 +220,12 @@ class Plan(InteractiveResult):
         tested = [*sizes, *(step for one in self.lines for step in one.tested), self.known.step("significant_digits")]
         return [part for part in steps_below([*self.steps.values(), *tested]) if part.formula is None]
 
+    @property
+    def tender_title(self) -> str:
+        """The title of the tender: a draft while questions to the buyer are open, which the buyer's report lists."""
+        title, left = self.document.title or f"Storage requirements of {self.site.name}", len(self.open_questions)
+        return f"Draft, {left} open question{'s'[: left - 1]}: {title}" if left else title
+
     @cached_property
     def open_questions(self) -> tuple[OpenQuestion, ...]:
         """What the site file does not determine and the buyer has to answer, the most important first."""

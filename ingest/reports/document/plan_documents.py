@@ -17,7 +17,7 @@ from ingest.reports.charts.chart import Chart, lacking
 from ingest.reports.charts.usage import charts_of_usage
 from ingest.reports.document.derivations import derivation_listings, place_of
 from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Subheading, Table
-from ingest.reports.labels import capitalised, is_share, label, plain, span, texts
+from ingest.reports.labels import capitalised, counted, is_share, label, plain, span, texts
 from ingest.reports.page import Page, Section
 from ingest.reports.pages.acceptance import verdict_page, verdict_word
 from ingest.reports.pages.plan import usage_page
@@ -84,7 +84,7 @@ class Composition:
     def composed(self, own: Mapping[str, Iterable[Block]]) -> Document:
         """The whole document; `own` are by section the blocks between its tables and its charts."""
         plan, facts, look = self.plan, self.plan.document, self.texts[self.kind]
-        title = facts.title or f"Storage requirements of {plan.site.name}"
+        title = plan.tender_title if self.kind == "vendor" else facts.title or f"Storage requirements of {plan.site.name}"
         # The beginnings of two hashes are enough to distinguish two documents.
         hashes = (plan.input_hash, plan.catalog.content_hash())
         reference = "-".join(one.rpartition(":")[2][:8] for one in hashes)
@@ -106,7 +106,8 @@ class Composition:
         # Vendors see a blank where the buyer has given nothing.
         shown = ((heading, value) for heading, value in lines if value or self.kind == "vendor")
         cover = Cover(look["kind"], facts.purchase, tuple(figures), tuple(shown))
-        subtitle = look["subtitle"].format(version=__version__, reference=reference)
+        draft = f"{self.texts['draft']} " if self.kind == "vendor" and plan.open_questions else ""
+        subtitle = draft + look["subtitle"].format(version=__version__, reference=reference)
         counts = Counter[str]()
         sections = tuple(self._section(name, own.get(name, ()), counts) for name in self._looks)
         # A field of a template for a section that concerns other sites is filled with nothing.
@@ -196,11 +197,6 @@ class Composition:
             twin = "" if first == one.id else f" Value and conditions are those of {first}: one test shows both."
             return f"Verified by test {test}.{twin}"
         return "" if one.priority == INFORMATION else "Verified by inspection."
-
-
-def counted(number: int, what: str) -> str:
-    """So many of something."""
-    return f"{number or 'no'} {what}{'s' if number > 1 else ''}"
 
 
 def tables_of(look: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[Table]:

@@ -44,6 +44,8 @@ RULES: Mapping[str, Mapping[str, Any] | None] = {
 }
 #: Fields that a term of the service leaves blank.
 NOT_FOR_TERMS = (form.OPTIMIZED, form.OFFERED_UNIT, form.NODES, form.CLIENT_MEMORY)
+#: Characters of a page header, of which the format holds 255.
+MOST_HEADER = 200
 #: The share by which a value of the response sheet is above what is required, and what it needs.
 MARGIN = "acceptance_margin"
 
@@ -52,7 +54,7 @@ MARGIN = "acceptance_margin"
 def vendor_workbook(plan: Plan) -> bytes:
     """The workbook of a plan for vendors."""
     with garbage_collection_paused():
-        title = plan.document.title or f"Storage requirements of {plan.site.name}"
+        title = plan.tender_title
         award = Award.of(plan.site.section("award"), plan.years)
         sheets = {name: layout for name, layout in layouts("vendor").items() if award or name != AWARD_SHEET}
         book = WorkbookWriter(title, sheets, about=ABOUT)
@@ -70,6 +72,8 @@ def vendor_workbook(plan: Plan) -> bytes:
             sheet.close()
         for sheet in book.sheets.values():
             sheet.protect("", FREE)
+            if plan.open_questions:
+                sheet.set_header("&C" + title.replace("&", "&&")[:MOST_HEADER])
         book.sheets["Read-me"].activate()
         return book.content()
 
