@@ -141,10 +141,9 @@ def usual_precision(
         most = runs.get(gpu.id, 0) * REACH
         if runs and most < max(size, 1) and peak_of(gpu, precision):
             # The other GPUs of the generation are read only where they decide.
-            near = {
-                name: rates.once(("near", gpu, name), partial(are_of_a_generation, rates.gpu(name), gpu)) for name in runs
-            }
-            most = max([most, *(run * REACH for name, run in runs.items() if alike[name])])
+            for name, run in runs.items():
+                if rates.once(("alike", gpu, name), partial(are_of_a_generation, rates.gpu(name), gpu)):
+                    most = max(most, run * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
