@@ -131,14 +131,14 @@ def from_estimate(answer: Estimate) -> Need:
     """
     # A rate of samples may stay unknown where the user sets the read bandwidth.
     found, unknown = answer.known.results([*FROM_BW.values()], ranged=True)
-    if FROM_BW["read_bandwidth_needed"] not in found:
-        raise IngestError(answer.incomplete or unknown[FROM_BW["read_bandwidth_needed"]])
+    reads = FROM_BW["read_bandwidth_needed"]
+    if reads not in found:
+        raise IngestError(answer.incomplete or unknown[reads])
     computed = {name: source for name, source in FROM_BW.items() if source in found}
     high = {name: end for name, source in computed.items() if (end := found[source].high) is not None}
     gpus = answer.results["gpus"].value
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
-    read = found[FROM_BW["read_bandwidth_needed"]]
-    title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
+    title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {found[reads].display}"
     if (all_reads := answer.question.headlines[0][1].get(ALL_READS)) is not None:
         # In the words of `bw`: cold caches, beyond the NICs.
         title += f", {all_reads.format(display(answer.results[ALL_READS].value, 'B/s', binary=False))}"
