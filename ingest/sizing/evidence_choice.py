@@ -141,8 +141,9 @@ def usual_precision(
         most = runs.get(gpu.id, 0) * REACH
         if runs and most < max(size, 1) and peak_of(gpu, precision):
             # The other GPUs of the generation are read only where they decide.
-            alike = rates.once(("alike", gpu, protocol, precision), partial(_largest_alike, rates, gpu, runs))
-            most = max(most, alike * REACH)
+            for name, run in runs.items():
+                if rates.once(("alike", gpu, name), partial(are_of_a_generation, rates.gpu(name), gpu)):
+                    most = max(most, run * REACH)
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -247,10 +248,6 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
 def _rate(level: EvidenceLevel) -> float:
     """The rate per GPU at a level."""
     return float(solve(RATE, {name: item.value for name, item in level.given.items()}))
-
-
-def _largest_alike(rates: PublishedRates, gpu: Gpu, runs: Mapping[str, float]) -> float:
-    return max((run for name, run in runs.items() if are_of_a_generation(rates.gpu(name), gpu)), default=0)
 
 
 def are_of_a_generation(one: Gpu, other: Gpu) -> bool:

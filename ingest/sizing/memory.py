@@ -68,6 +68,8 @@ OF_STEP = (
 OF_GPUS_GIVEN = "memory_filled_share"
 #: Results of states that lie off the GPU.
 OFFLOADED = ("offloaded_bytes", "offloaded_bytes_per_node")
+#: What of a GPU's memory partitioned states may fill.
+ROOM = "memory_left_for_partitions"
 #: The fewest that hold the model.
 FEWEST = ("gpus_to_hold", "nodes_to_hold")
 #: What `memory` answers.
@@ -313,17 +315,10 @@ def memory(
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     chosen, states = _states(asked, size, catalog)
     trained = Trained.of(asked, size, states)
-    kernels = (
-        attention,
-        dropout,
-        not asked["no_sequence_parallel"],
-        offload,
-        fp8_inputs,
-        trained,
-        asked["loss"],
-        asked["step_in_backward"],
-    )
-    job = MemoryJob(size, chosen, states, machine, fixed, settings, *kernels)
+    job = MemoryJob(
+        size, chosen, states, machine, fixed, settings, attention, dropout, not asked["no_sequence_parallel"], offload,
+        fp8_inputs, trained, asked["loss"], asked["step_in_backward"],
+    )  # fmt: skip
     found: tuple[list[Layout], list[Layout]] = ([], [])
     if asked["search"]:
         check_known(size.architecture, size.name)
@@ -337,7 +332,7 @@ def memory(
     parallel = ParallelSizes.of(fixed)
     # One GPU has none to partition over; where it does not hold the step, more of them do.
     alone = stage_asked is None and fixed.get("gpus") == 1 and offload == OFFLOADS[0] and not asked["search"]
-    if alone and job.known(job.given(parallel, 0, way), way).value("memory_left_for_partitions") > 0:
+    if alone and job.known(job.given(parallel, 0, way), way).value(ROOM) > 0:
         stage, places = 0, places_of(0, offload)
     if size.architecture is not None:
         check_division(size.architecture, parallel.tensor, parallel.pipeline, parallel.expert)
@@ -353,7 +348,9 @@ def memory(
             known.state("states_offloaded")
         results |= known.results(OFFLOADED)[0]
     question = QUESTION if step else STATES_ALONE
-    cautions = [*_warnings(results, inside, offload, step or job.fixed.get("residual_bytes_per_gpu", 0) > 0)]
+    cautions = [*filter(None, [_beyond_node(results, inside, offload)])]
+    if not step and not job.fixed.get("residual_bytes_per_gpu"):
+        cautions = [*messages([finding("W71", words={"activations": "not counted"})]), *cautions]
     if step and "model_state_bytes_per_gpu" not in unknown:
         # The ranges of the parts, on a number of GPUs that does not follow them.
         counted = job.known({**given, "gpus": Input(known.value("gpus"))}, way)
@@ -430,7 +427,7 @@ def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tupl
 
 def _fill(known: Quantities, asked: bool, cures: Callable[[], str]) -> dict[str, str]:
     """Count the GPUs; if no number of them suffices, return the reason and the options that help."""
-    left = known.value("memory_left_for_partitions")
+    left = known.value(ROOM)
     if left <= 0:
         room = known.value("memory_utilization")
         held = known.value("resident_parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
@@ -475,7 +472,7 @@ def _cures(job: MemoryJob, parallel: ParallelSizes, stage: int, way: str) -> str
                 if job.size.architecture is not None:
                     check_division(job.size.architecture, asked.tensor, asked.pipeline)
                 known = job._replace(offload=offload).known(job._replace(offload=offload).given(asked, at, again), again)
-                if gpus_hold(known.value) if "gpus" in known.given else known.value("memory_left_for_partitions") > 0:
+                if gpus_hold(known.value) if "gpus" in known.given else known.value(ROOM) > 0:
                     found[name] = words
     return " or ".join(found.values())
 
@@ -490,7 +487,7 @@ def _unfused(
     highest = {name: item._replace(value=item.high) for name, item in given.items() if name in VARIED and item.high}
     known = job.known({**given, **highest}, way)
     held, gpus = "no number of GPUs holds that in this layout", None
-    if known.value("memory_left_for_partitions") > 0:
+    if known.value(ROOM) > 0:
         gpus = known.value("gpus_to_hold")
         held = f"{display(gpus, 'GPU')} {'holds' if gpus == 1 else 'hold'} that"
     room = known.value("memory_bytes_per_gpu")
@@ -521,7 +518,7 @@ def _tables(
     if not step and "parameters" in given:
         for stage in range(4):
             one = Quantities({**given, **place_shares(PLACES[stage, "none"])})
-            fits = one.value("memory_left_for_partitions") > 0
+            fits = one.value(ROOM) > 0
             found = {"zero_stage": str(stage), "gpus_to_hold": one.value("gpus_to_hold") if fits else "does not fit"}
             widths = ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter")
             rows.append({**found, **one.values_of(*widths)})
@@ -549,12 +546,6 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
     each, least = display(known.value(name), "B", binary=False), results["gpus_to_hold"].value
     what = "model states" if name == "model_state_bytes_per_gpu" else "model and its activations"
     return f"{held} the {what} ({each} on each): at least {least:,.0f} GPUs are needed"
-
-
-def _warnings(results: Mapping[str, Quantity], node: Node | None, offload: str, whole: bool) -> Iterator[str]:
-    if not whole:
-        yield from messages([finding("W71", words={"activations": "not counted"})])
-    yield from filter(None, [_beyond_node(results, node, offload)])
 
 
 def _below_gpus(node: Node | None, offload: str) -> tuple[Value | None, str]:

@@ -131,21 +131,17 @@ def from_estimate(answer: Estimate) -> Need:
     """
     # A rate of samples may stay unknown where the user sets the read bandwidth.
     found, unknown = answer.known.results([*FROM_BW.values()], ranged=True)
-    if FROM_BW["read_bandwidth_needed"] not in found:
-        raise IngestError(answer.incomplete or unknown[FROM_BW["read_bandwidth_needed"]])
+    reads = FROM_BW["read_bandwidth_needed"]
+    if reads not in found:
+        raise IngestError(answer.incomplete or unknown[reads])
     computed = {name: source for name, source in FROM_BW.items() if source in found}
     high = {name: end for name, source in computed.items() if (end := found[source].high) is not None}
     gpus = answer.results["gpus"].value
     card, model = answer.gpu.name if answer.gpu else "GPU", answer.model.name if answer.model else "your model"
-    read = found[FROM_BW["read_bandwidth_needed"]]
-    title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {read.display}"
-    parts = answer.question.headlines[0][1]
-    if ALL_READS in parts:
-        # In the words of `bw`: cold caches, beyond the NICs, and what it requires where that is less.
-        rates = [(around.replace("} read", "} to require"), answer.results[name].value) for name, around in parts.items()]
-        title += "".join(
-            f", {around.format(display(rate, 'B/s', binary=False))}" for around, rate in rates[rates[0][1] == read.value :]
-        )
+    title = f"{model} on {gpus:,.0f} × {card}, {display(answer.nodes, 'node')}, {answer.basis}: {found[reads].display}"
+    if (all_reads := answer.question.headlines[0][1].get(ALL_READS)) is not None:
+        # In the words of `bw`: cold caches, beyond the NICs.
+        title += f", {all_reads.format(display(answer.results[ALL_READS].value, 'B/s', binary=False))}"
     given = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     data_set = ""
     if answer.model is not None:
