@@ -60,9 +60,11 @@ def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:
     for candidate in (wanted, aliases.get(wanted, "")):
         if candidate in ids:
             return of_id(candidate, catalog, strict)
-    known = catalog.releases.named(name, structure=True) or catalog.meaning("models", name).entry or None
-    row = catalog.releases.rows.get(known or "")
-    if known is not None and (known in ids or (row is not None and row.model_type)):
+    known = catalog.releases.named(name, structure=True) or catalog.meaning("models", name).entry
+    if known in catalog.ids("models"):  # of a measured model: the row that has its name, too
+        known = catalog.releases.named(known, structure=True) or ""
+    row = catalog.releases.rows.get(known)
+    if known in ids or (row is not None and row.model_type):
         made, word = of_id(known, catalog, strict), stored_as(name)
         notes = [_BASED.format(name=brief(name), known=known)] if name in catalog.releases.based else []
         notes += [_STORED.format(word=word)] if word and word not in _SIXTEEN else []

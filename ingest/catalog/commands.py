@@ -19,7 +19,6 @@ from ingest.catalog.records import (
     Decoder,
     Encoding,
     Entry,
-    Gpu,
     Model,
     Statement,
     Storage,
@@ -465,9 +464,9 @@ def _check_file(catalog: Catalog, folder: Path, path: Path) -> None:
             for name in names.values():
                 catalog.referred(KINDS[kind], name, by=path)
     elif inside == ("names.yaml",) and folder == catalog.folders[-1]:
-        for kind, patterns in catalog.patterns.items():
-            for pattern in patterns:  # of what is outside, the last word is what to take instead
-                catalog.referred(KINDS.get(kind, Gpu), pattern.entry.split()[-1], by=path)
+        for kind in KINDS.keys() & read_yaml(path):
+            for pattern in catalog.patterns[kind]:
+                catalog.referred(KINDS[kind], pattern.entry, by=path)
     elif len(inside) == 2 and inside[0] == Structure.kind:
         checked_by["structure"]().structure(str(path), catalog)
     elif len(inside) == 2 and inside[0] in KINDS:

@@ -7,7 +7,7 @@ is compared by its words and numbers alone: `meta-llama/Llama-3.1-8B-Instruct`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -158,9 +158,9 @@ def spellings(name: str) -> Iterator[str]:
             shorter.append(whole)
     for one in shorter:
         own = re.sub(rf"^({makers})[-.]", "", one)
-        for made in map(
-            words, (one, own, re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one), re.sub(r"^([a-z]+[1-5])(\d)(?=-)", r"\1.\2", own))
-        ):
+        bare, dotted = re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one), re.sub(r"^([a-z]+[1-5])(\d)(?=-)", r"\1.\2", own)
+        apart = re.sub(r"^([a-z]{3,})v(?=\d)", r"\1-v", re.sub(r"(\dx\d+)$", r"\1b", own))  # deepseekv2, mixtral8x7
+        for made in map(words, (one, own, bare, dotted, apart)):
             if made and made not in seen:
                 seen.append(made)
                 yield made
@@ -212,7 +212,7 @@ class Releases:
             # Of names that differ in their dots and dashes alone, that which is written so.
             exact = [one for one in found if one in self.rows and written.lower() in self.rows[one].names]
             if len(found) > 1 and len(exact) != 1:
-                raise _several(written, spelling, found)
+                raise self._several(written, spelling, found)
             if found:
                 one = next(iter(exact or found))
                 return None if self._another(owner.lower(), written.lower(), spelling, one) else one
@@ -220,7 +220,7 @@ class Releases:
         for spelling in () if "/" in written and not cut else spellings(written):
             longer = {one for name, ids in index.items() if f"{name} ".startswith(f"{spelling} ") for one in ids}
             if len(longer) > 1 - cut:
-                raise _several(written, spelling, longer)
+                raise self._several(written, spelling, longer)
         return None if cut else self._base_of(asked)
 
     def _base_of(self, written: str) -> str | None:
@@ -252,7 +252,7 @@ class Releases:
         if ids and (first := max(begun, key=len, default=size)) not in known and "distil" not in whole:
             ids += [one for one in self._of_structures.get(first, ()) if one not in ids]
         if len(ids) > 1:
-            raise _several(written, ids[0], ids)
+            raise self._several(written, ids[0], ids)
         return self.based.setdefault(written, ids[0]) if ids else None
 
     def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
@@ -285,12 +285,16 @@ class Releases:
             return unknown(named, ids, *instead)
         return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
-
-def _several(written: str, spelling: str, several: Iterable[str]) -> UsageError:
-    # Those of a family before what others made of them, short names first, small numbers first, then by their letters.
-    sizes = {name: [(int(one), "") if one.isdigit() else (0, one) for one in words(name).split()] for name in several}
-    found = sorted(sizes, key=lambda name: (not words(name).startswith(spelling), len(sizes[name]), sizes[name], name))
-    return UsageError(in_width(f"{brief(written)} may be {listed(found, most)}: name one" for most in range(MOST_SHOWN, 2, -1)))
+    def _several(self, written: str, spelling: str, several: Collection[str]) -> UsageError:
+        # Those of a family before what others made of them, its maker's first, short names, small numbers.
+        sizes = {name: [(int(one), "") if one.isdigit() else (0, one) for one in words(name).split()] for name in several}
+        hubs = [self.rows[name].hub.partition("/")[0] for name in several if name in self.rows]
+        maker = max(hubs, key=hubs.count, default="")
+        rank = {name: -hubs.count(self.rows[name].hub.partition("/")[0] if name in self.rows else maker) for name in several}
+        found = sorted(
+            sizes, key=lambda one: (not words(one).startswith(spelling), rank[one], len(sizes[one]), sizes[one], one)
+        )
+        return UsageError(in_width(f"{brief(written)} may be {listed(found, n)}: name one" for n in range(MOST_SHOWN, 2, -1)))
 
 
 def releases_in(folders: Sequence[Path]) -> dict[str, Release]:

@@ -85,8 +85,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
     found = " ".join(name.lower().split()).strip(" ,;|")
     for wrapping in wrappings:
-        whole = re.fullmatch(wrapping, found)
-        if whole:
+        if whole := re.fullmatch(wrapping, found):
             found = whole[1].strip()
     return found
 
@@ -407,15 +406,10 @@ class Catalog:
         hub = self.releases.hint(name) if kind == "models" and as_path and not Path(name).exists() else ""
         if "hf://" in hub:
             raise UsageError(hub)
-        wanted = name.lower()
-        for candidate in () if as_path else (wanted, self.aliases.get(kind, {}).get(wanted, "")):
-            for folder in self.folders:
-                path = folder / kind / f"{candidate}.yaml"
-                if candidate and os.path.lexists(path):  # reading refuses a pipe, and a link to nothing
-                    return path
-        meant = self.meaning(kind, name)
+        typed = () if as_path else (name.lower(), self.aliases.get(kind, {}).get(name.lower(), ""))
+        meant = next((Meaning(one) for one in typed if one in self.ids(kind)), None) or self.meaning(kind, name)
         for folder in self.folders if meant.entry else ():
-            if os.path.lexists(path := folder / kind / f"{meant.entry}.yaml"):
+            if os.path.lexists(path := folder / kind / f"{meant.entry}.yaml"):  # reading refuses a pipe, and a link to nothing
                 return path
         raise UsageError(self._unknown(kind, name, meant, as_path))
 

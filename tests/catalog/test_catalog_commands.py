@@ -36,8 +36,8 @@ def test_architectures_are_listed_and_shown(run):
 
 
 def test_a_misspelt_word_gets_the_nearest():
-    with pytest.raises(UsageError, match=r"nearest mixtral-8x7b; or its config.json"):
-        catalog.show("mixtral-8x7", kind="architectures")
+    with pytest.raises(UsageError, match=r"nearest mixtral-8x7b.*; or "):
+        catalog.show("mixtrl-8x7", kind="architectures")
     with pytest.raises(UsageError, match=r"unknown kind 'gpuz'.*did you mean 'gpus'"):
         catalog.list("gpuz")
 
