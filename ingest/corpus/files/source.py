@@ -126,8 +126,6 @@ class Source:
 
 
 class LocalSource(Source):
-    step = 2**20  # little memory; a request of a store costs more than a read of a disk
-
     def __init__(self, file: CorpusFile, meter: Meter) -> None:
         try:
             # the reader must not wait for a pipe that replaced the file
@@ -139,7 +137,7 @@ class LocalSource(Source):
             os.close(self._descriptor)
             raise Unreadable(file.path, "no longer a regular file")
         self._opened = (status.st_size, status.st_mtime_ns)
-        self.version = str(status.st_mtime_ns)
+        self.version, self.step = str(status.st_mtime_ns), 2**20  # a read of a disk costs less than a request of a store
         super().__init__(file.path, status.st_size, meter)
 
     def fetch(self, offset: int, size: int) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, Self
 from ingest.corpus.files.names import MAGIC, content_suffix, is_aside, kind_by_magic, kind_of, printable, suffix_of
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Stream, Unreadable, decompressed
 from ingest.corpus.formats import SampleFormat, SizesAndCounts, doubt_members, stored_shares
-from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, not_text_reason
+from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, is_one_text, not_text_reason
 from ingest.corpus.types import Chunk, CorpusFile, Note, SkippedFile
 from ingest.errors import brief
 
@@ -173,8 +173,10 @@ def _documents(
     head = archive.read(min(member.size, HEAD_BYTES))
     if form == "text" and not compression and b"\0" in head:
         return "binary"
-    held = io.BytesIO(head if len(head) == member.size else head + archive.read(member.size - len(head)))
-    kept, size = [], 0
+    data = head if len(head) == member.size else head + archive.read(member.size - len(head))
+    if form == "text" and not compression and is_one_text(data):
+        return [Chunk(data, True)]
+    held, kept, size = io.BytesIO(data), [], 0
     try:
         for piece in documents_of(Source(name, member.size, Meter(), held), form, compression, note):
             kept.append(piece)

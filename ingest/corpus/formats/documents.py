@@ -45,6 +45,7 @@ from ingest.corpus.formats.rows import (
     columns_of,
     documents,
     field_texts,
+    is_json,
     is_rows,
     json_form,
     no_column,
@@ -304,11 +305,9 @@ def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
             pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
         column = table.column(0)
-        column.validate(full=True)
+        return [*chain.from_iterable(map(texts_of, column.chunks))] if len(column) == lines and not column.null_count else None
     except pyarrow.ArrowException:
         return None
-    in_order = len(column) == lines and not column.null_count
-    return chain.from_iterable(map(texts_of, column.chunks)) if in_order else None
 
 
 def _line_by_line(block: bytes, first_number: int, field: str, left_out: SkippedRows) -> Iterator[bytes]:
@@ -505,17 +504,10 @@ def _values_of_lines(stream: Stream, path: str) -> Iterator[bytes]:
         for place, line in enumerate(lines, number):
             if value := line.strip(b" \t\r\0\xef\xbb\xbf"):
                 closed = value[-1] == _ENDS.get(value[0], value[-1])
-                if value[0] not in _BEGINNINGS or not closed or (not place and not _is_json(value)):
+                if value[0] not in _BEGINNINGS or not closed or (not place and not is_json(value)):
                     raise Unreadable(path, f"line {place + 1} is not JSON")
                 yield line
         number += len(lines) - 1
-
-
-def _is_json(value: bytes) -> bool:
-    with suppress(ValueError, RecursionError):
-        DECODER.decode(value.decode("utf-8"))
-        return True
-    return False
 
 
 def table_samples(source: Source, file: CorpusFile) -> SizesAndCounts:

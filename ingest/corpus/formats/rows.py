@@ -8,6 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ingest.corpus.files.source import OUTPUT_BYTES, Stream, Unreadable
@@ -85,11 +86,8 @@ class Damage:
         kept, place = [], 0
         while place < len(data):
             window = data[place : place + _WINDOW]
-            if place + _WINDOW < len(data):
-                window = window[: whole_characters(window)]
             try:
-                window.decode("utf-8")
-                end = bad = place + len(window)
+                end = bad = place + codecs.utf_8_decode(window, "strict", place + _WINDOW >= len(data))[1]
             except UnicodeDecodeError as error:
                 end, bad = place + error.start, place + error.end
             for found in _NULS.finditer(data, place, end):
@@ -256,10 +254,20 @@ def json_form(head: bytes) -> str:
     if not _JSON.match(text):
         return ""
     first, _, rest = text.lstrip().partition(b"\n")
-    try:
-        return "jsonl" if rest.lstrip() and isinstance(DECODER.decode(first.decode("utf-8")), dict) else "json"
-    except (ValueError, RecursionError):
-        return "json"
+    return "jsonl" if first.startswith(b"{") and rest.lstrip() and is_json(first) else "json"
+
+
+def is_json(text: bytes) -> bool:
+    """Whether bytes are one value of JSON."""
+    with suppress(ValueError, RecursionError):
+        DECODER.decode(text.decode("utf-8"))
+        return True
+    return False
+
+
+def is_one_text(data: bytes) -> bool:
+    """Whether bytes are text without damage, no rows of JSON, and one chunk."""
+    return len(data) <= CHUNK_BYTES and not not_text_reason(data) and not json_form(data)
 
 
 def field_texts(rows: Iterable[Any], field: str, left_out: SkippedRows, limit: float = math.inf) -> Iterator[bytes]:

@@ -274,21 +274,16 @@ class CheckedEngine:
         if not any(doubts):
             return self._fast.count(texts)
         # of a text in doubt, the reference counts the parts that are
-        parts = [
-            split(text, self.rule, CHECK_BYTES) if doubt and self.rule else [text]
-            for text, doubt in zip(texts, doubts, strict=True)
-        ]
-        engines = {False: self._fast, True: self._reference}
         by_doubt: dict[bool, list[bytes]] = {False: [], True: []}
-        asked = [
-            [doubt and (len(found) == 1 or self._in_doubt(part)) for part in found]
-            for found, doubt in zip(parts, doubts, strict=True)
-        ]
-        for found, in_doubt in zip(parts, asked, strict=True):
-            for part, doubt in zip(found, in_doubt, strict=True):
-                by_doubt[doubt].append(part)
+        asked: list[list[bool]] = []
+        for text, doubt in zip(texts, doubts, strict=True):
+            parts = split(text, self.rule, CHECK_BYTES) if doubt and self.rule else [text]
+            asked.append([doubt and (len(parts) == 1 or self._in_doubt(part)) for part in parts])
+            for part, in_doubt in zip(parts, asked[-1], strict=True):
+                by_doubt[in_doubt].append(part)
+        engines = (self._fast, self._reference)
         counts = {doubt: iter(engines[doubt].count(held)) for doubt, held in by_doubt.items() if held}
-        return [sum(next(counts[doubt]) for doubt in in_doubt) for in_doubt in asked]
+        return [sum(next(counts[in_doubt]) for in_doubt in found) for found in asked]
 
 
 class Reference:
