@@ -33,23 +33,12 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 class Bash(BashComplete):
     """Completion in bash, which parts words at `=` and puts a space behind each word unless it is told not to."""
 
-    source_template = """\
-%(complete_func)s() {
-    local IFS=$'\\n' response completion kind value
-    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD %(complete_var)s=bash_complete "$1" 2>/dev/null)
-    COMPREPLY=()
-    for completion in $response; do
-        IFS=',' read -r kind value <<< "$completion"
-        case $kind in
-            dir) compopt -o dirnames ;;
-            file) compopt -o default ;;
-            plain) COMPREPLY+=("$value"); [[ $value == *= ]] && compopt -o nospace ;;
-        esac
-    done
-    return 0
-}
-complete -o nosort -F %(complete_func)s %(prog_name)s
-"""
+    # That of click, quoted: words with blanks stay whole, nothing else reaches the prompt, and no space follows a `=`.
+    source_template = (
+        BashComplete.source_template.replace("read type", "read -r type")
+        .replace("bash_complete $1)", 'bash_complete "$1" 2>/dev/null)')
+        .replace("+=($value)", '+=("$value")\n            [[ $value == *= ]] && compopt -o nospace')
+    )
 
     def source(self) -> str:
         """The script; it may be printed where bash is not installed."""
@@ -91,26 +80,9 @@ class Zsh(WholeWords, ZshComplete):
 class Fish(WholeWords, FishComplete):
     """Completion in fish; a word may hold commas."""
 
-    source_template = """\
-function %(complete_func)s
-    set -lx %(complete_var)s fish_complete
-    set -lx COMP_WORDS (commandline -cp)
-    set -lx COMP_CWORD (commandline -t)
-    set -l response (%(prog_name)s 2>/dev/null)
-    for completion in $response
-        set -l metadata (string split -m 1 "," $completion)
-        switch $metadata[1]
-            case dir
-                __fish_complete_directories $metadata[2]
-            case file
-                __fish_complete_path $metadata[2]
-            case plain
-                echo $metadata[2]
-        end
-    end
-end
-complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
-"""
+    source_template = FishComplete.source_template.replace('split ","', 'split -m 1 ","').replace(
+        "%(prog_name)s);", "%(prog_name)s 2>/dev/null);"
+    )
 
 
 SHELLS: Mapping[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
