@@ -24,7 +24,7 @@ from ingest.acceptance.tools import fio
 from ingest.catalog.records import Gpu
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.question import Question, Shown, filled, option
+from ingest.engine.question import Question, Shown, filled, option, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import Quantity
@@ -46,8 +46,7 @@ QUESTION = Question(
     "measure-storage",
     (
         *(Shown(f"{way}_{what}") for way in ("read", "write") for what in ("bandwidth", "requests_per_second", "latency")),
-        Shown("small_read_latency"),
-        Shown("capacity"),
+        *shown("small_read_latency", "capacity"),
     ),
     (("Delivers", {"read_bandwidth": "{} read", "write_bandwidth": "{} write"}),),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.store import Catalog
 from ingest.corpus.files.names import MARKUP, content_suffix
 from ingest.corpus.types import LeftOut, SkippedFile, Vocabulary
-from ingest.engine.question import Question, Shown
+from ingest.engine.question import Question, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -31,11 +31,11 @@ COUNTED |= {name: name for name in ("stored_bytes", "files", "documents", "bytes
 #: What `measure` answers.
 QUESTION = Question(
     "measure",
-    tuple(map(Shown, (
+    shown(
         "bytes_per_token", "tokens", "corpus_bytes", "stored_bytes", "tokenized_bytes", "files", "documents",
         "tokens_per_document", "bytes_per_document", "stored_bytes_per_file", "stored_share", "tokenized_share",
         "unreadable_bytes", "bytes_read", "files_skipped", "documents_skipped",
-    ))),
+    ),
     (
         ("Found", {"bytes_per_token": "{}", "tokens": "{}", "corpus_bytes": "{} of text"}),
         ("Found", {"corpus_bytes": "{} of text", "stored_bytes": "{} stored", "files": "{}"}),

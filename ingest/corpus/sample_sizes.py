@@ -20,7 +20,7 @@ from ingest.corpus.formats import ASIDE, NOT_READ, WHOLE_FILE, even_shares, fold
 from ingest.corpus.measurement import CorpusMeasurement, measurement_of, skipped_rows
 from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, extension_of
 from ingest.engine.messages import Message, rule_of
-from ingest.engine.question import Question, Shown
+from ingest.engine.question import Question, shown
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import IngestError
@@ -131,10 +131,10 @@ MOST_ROWS = 1000
 #: What `measure --samples` answers.
 QUESTION = Question(
     "measure",
-    tuple(map(Shown, (
+    shown(
         "sample_bytes", "samples", "files", "dataset_bytes", "samples_per_file", "mean_file_bytes", "small_file_share",
         "bytes_read", "files_skipped",
-    ))),
+    ),
     (("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),),
 )  # fmt: skip
 

@@ -203,6 +203,11 @@ class Shown(NamedTuple):
     label: str = ""  # its words in this question, where its quantity is a result of other questions too
 
 
+def shown(*names: str, **how: Any) -> tuple[Shown, ...]:
+    """Results that are shown alike, in their order."""
+    return tuple(Shown(name, **how) for name in names)
+
+
 class Question(NamedTuple):
     """What a command answers."""
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import SIZES, Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
@@ -98,32 +98,19 @@ SIMULATED_FROM = (
 QUESTION = Question(
     "feed",
     (
-        Shown("accelerator_utilization"),
-        Shown("fed_samples_per_second_per_gpu"),
+        *shown("accelerator_utilization", "fed_samples_per_second_per_gpu"),
         Shown("accelerator_utilization_fluid", main=False),
         *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
-        Shown("reads_in_flight_per_node", main=False),
-        Shown("step_computation_seconds", main=False),
-        Shown("first_batch_seconds"),
-        Shown("workers_load"),
-        Shown("storage_load"),
-        Shown("cores_load"),
-        Shown("gpu_decode_load"),
-        Shown("readers"),
+        *shown("reads_in_flight_per_node", "step_computation_seconds", main=False),
+        *shown("first_batch_seconds", "workers_load", "storage_load", "cores_load", "gpu_decode_load", "readers"),
         Shown("read_amplification"),
-        Shown("amplified_read_bandwidth", main=False),
-        Shown("samples_per_second_per_reader", main=False),
-        Shown("read_bandwidth_of_busiest_node", main=False),
+        *shown("amplified_read_bandwidth", "samples_per_second_per_reader", "read_bandwidth_of_busiest_node", main=False),
         Shown("decode_cores_per_node"),
         Shown("prefetched_bytes_per_node", main=False),
-        Shown("cache_hit_fraction"),
-        Shown("epochs_read_bandwidth"),
-        Shown("sample_read_seconds", where="observed"),
-        Shown("sample_read_variation", where="observed"),
-        Shown("stage_seconds", where="staged"),
-        Shown("staged_utilization", where="staged"),
-        Shown("fed_epoch_seconds", main=False, where="staged"),
-        Shown("staged_epoch_seconds", main=False, where="staged"),
+        *shown("cache_hit_fraction", "epochs_read_bandwidth"),
+        *shown("sample_read_seconds", "sample_read_variation", where="observed"),
+        *shown("stage_seconds", "staged_utilization", where="staged"),
+        *shown("fed_epoch_seconds", "staged_epoch_seconds", main=False, where="staged"),
         Shown("staging_break_even_epochs", where="staged"),
         Shown("partitioned_cache_bandwidth_per_node", main=False, where="partitioned"),
         Shown("shuffle_bytes_per_node", main=False, where="buffer"),

@@ -14,7 +14,7 @@ from ingest.corpus.measurement_file import PARTIAL, UNREAD, RowClass, rows_of_tr
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
-from ingest.engine.question import Question, Shown, filled
+from ingest.engine.question import Question, Shown, filled, shown
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, cited_by, scenarios, values
@@ -66,10 +66,7 @@ EMBEDDED = ("embedding_table_bytes", "embedding_hot_share", "embedding_reads_per
 QUESTION = Question(
     "bw",
     (
-        Shown("ingest_bandwidth_per_gpu"),
-        Shown("ingest_bandwidth_per_node"),
-        Shown("ingest_bandwidth_per_job"),
-        Shown("mandatory_read_bandwidth"),
+        *shown("ingest_bandwidth_per_gpu", "ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "mandatory_read_bandwidth"),
         # Of a language model people know the rate in tokens.
         Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
         Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
@@ -79,12 +76,11 @@ QUESTION = Question(
         Shown("sample_reads_per_second_per_job", where="largest_request_bytes"),
         Shown("request_of_sizes", main=False, where="largest_request_bytes"),
         Shown("small_file_share", where="largest_request_bytes"),
-        *(Shown(name, where="embedding_hot_bytes") for name in EMBEDDED),
+        *shown(*EMBEDDED, where="embedding_hot_bytes"),
         Shown("epoch_seconds"),
         Shown("gpus", main=False),
         Shown("storage_nic_share"),
-        Shown("nfs_tcp_client_share", main=False),
-        Shown("nfs_nconnect_client_share", main=False),
+        *shown("nfs_tcp_client_share", "nfs_nconnect_client_share", main=False),
         Shown("client_share", main=False, where="client_bandwidth_per_node"),
         Shown("guidance_share", where="guidance_read_bandwidth"),
         Shown("implied_flops_utilization", main=False),

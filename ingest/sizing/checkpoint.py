@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -191,53 +191,36 @@ class CheckpointOptions(KeptOptions, DurationOptions, TierOptions, CommonOptions
 
 #: option -> the quantity that it sets
 QUANTITIES = quantities_in(CheckpointOptions)
+#: The headline where the bandwidth of writes is not known.
+RESTORED = {"restart_read_bandwidth": "{} restore", "checkpoint_retained_bytes": "{} held"}
 #: What `checkpoint` answers. A result with a word of the question, such as `sync`, is one of that question only; one with an
 #: input is missed only where that is given.
 QUESTION = Question(
     "checkpoint",
     (
         Shown("checkpoint_bytes"),
-        Shown("checkpoint_weights_bytes", main=False),
-        Shown("checkpoint_optimizer_bytes", main=False),
+        *shown("checkpoint_weights_bytes", "checkpoint_optimizer_bytes", main=False),
         Shown("checkpoint_files"),
         Shown("checkpoint_bytes_per_rank_max", main=False),
-        Shown("job_mean_time_to_interrupt"),
-        Shown("checkpoint_interval"),
-        Shown("checkpoint_write_bandwidth"),
-        Shown("checkpoint_dump_seconds"),
-        Shown("checkpoint_stall_seconds", main=False),
-        Shown("checkpoint_stall_fraction", main=False),
-        Shown("writing_overhead", main=False),
-        Shown("lost_work_overhead", main=False),
+        *shown("job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_write_bandwidth", "checkpoint_dump_seconds"),
+        *shown("checkpoint_stall_seconds", "checkpoint_stall_fraction", "writing_overhead", "lost_work_overhead", main=False),
         Shown("restart_waste", main=False),
-        Shown("checkpoint_overhead"),
-        Shown("total_overhead"),
-        Shown("drain_duty", main=False),
-        Shown("restart_read_bytes", main=False),
+        *shown("checkpoint_overhead", "total_overhead"),
+        *shown("drain_duty", "restart_read_bytes", main=False),
         Shown("restart_read_bandwidth"),
         Shown("checkpoints_retained", main=False),
-        Shown("checkpoint_retained_bytes"),
-        Shown("checkpoint_bytes_written_per_day"),
+        *shown("checkpoint_retained_bytes", "checkpoint_bytes_written_per_day"),
         Shown("data_parallel", main=False, where="gpus"),
         Shown("checkpoint_extra_bytes", main=False, where="extra_bytes_per_rank"),
-        Shown("young_interval", main=False, where="sync"),
-        Shown("daly_interval", main=False, where="sync"),
-        Shown("least_waste", main=False, where="sync"),
+        *shown("young_interval", "daly_interval", "least_waste", main=False, where="sync"),
         Shown("staging_overhead", main=False, where="async"),
         Shown("drive_writes_per_day", main=False, where="checkpoint_tier_bytes"),
         # Megatron's readers beside those that the field uses at scale.
         Shown("restart_bytes_replicated", main=False, where="unique"),
     ),
     (
-        (
-            "Needs",
-            {
-                "checkpoint_write_bandwidth": "{} write",
-                "restart_read_bandwidth": "{} restore",
-                "checkpoint_retained_bytes": "{} held",
-            },
-        ),
-        ("Needs", {"restart_read_bandwidth": "{} restore", "checkpoint_retained_bytes": "{} held"}),
+        ("Needs", {"checkpoint_write_bandwidth": "{} write", **RESTORED}),
+        ("Needs", RESTORED),
         ("Writes", {"checkpoint_bytes": "{} per checkpoint", "checkpoint_retained_bytes": "{} held"}),
     ),
 )

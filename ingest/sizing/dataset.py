@@ -10,7 +10,7 @@ from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.store import opened
 from ingest.corpus.measurement_file import OPTION, Sizes, bytes_per_token_of, is_file_name, read_measurement, sizes_of
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import check_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -287,21 +287,14 @@ QUESTION = Question(
         *(Shown(name, main=name == "tokens") for name in OPTIONAL),
         Shown("raw_bytes"),
         Shown("extracted_bytes", main=False),
-        Shown("clean_bytes"),
-        Shown("tokenized_bytes"),
-        Shown("referred_bytes"),
-        Shown("dataset_bytes"),
-        Shown("dataset_overhead_share", main=False),
-        Shown("index_bytes", main=False),
-        Shown("dataset_files"),
-        Shown("usable_bytes"),
+        *shown("clean_bytes", "tokenized_bytes", "referred_bytes", "dataset_bytes"),
+        *shown("dataset_overhead_share", "index_bytes", main=False),
+        *shown("dataset_files", "usable_bytes"),
         Shown("dedup_scratch_bytes", main=False),
         Shown("inodes"),
         Shown("file_creates", main=False),
         Shown("file_opens_per_epoch"),
-        Shown("file_opens", main=False),
-        Shown("mdt_bytes", main=False),
-        Shown("mdts", main=False),
+        *shown("file_opens", "mdt_bytes", "mdts", main=False),
         Shown("copy_seconds"),
     ),
     (

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.engine.messages import Message, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, filled, option, quantities_in, shown
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred
@@ -95,13 +95,10 @@ QUANTITIES = quantities_in(RunOptions)
 #: What `goodput` answers.
 QUESTION = Question(
     "goodput",
-    tuple(
-        Shown(name)
-        for name in (
-            *SIMULATED, "goodput_closed_form", "job_mean_time_to_interrupt", "checkpoint_interval",
-            "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "restart_seconds",
-            "reschedule_seconds",
-        )
+    shown(
+        *SIMULATED, "goodput_closed_form", "job_mean_time_to_interrupt", "checkpoint_interval",
+        "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "restart_seconds",
+        "reschedule_seconds",
     ),
     (("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),),
 )  # fmt: skip

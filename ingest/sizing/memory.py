@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Node, Optimizer, Recipe, Value
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, filled, option, quantities_in, shown
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, revised
@@ -76,10 +76,8 @@ FEWEST = ("gpus_to_hold", "nodes_to_hold")
 QUESTION = Question(
     "memory",
     (
-        Shown("model_state_bytes"),
-        Shown("model_state_bytes_per_parameter"),
-        Shown("model_state_bytes_per_gpu"),
-        *map(Shown, (*FEWEST, *OF_STEP, OF_GPUS_GIVEN, *OFFLOADED)),
+        *shown("model_state_bytes", "model_state_bytes_per_parameter", "model_state_bytes_per_gpu"),
+        *shown(*FEWEST, *OF_STEP, OF_GPUS_GIVEN, *OFFLOADED),
     ),
     (
         ("Fills", {"memory_filled_share": "{} of the memory", "total_bytes_per_gpu": "{} on each GPU",

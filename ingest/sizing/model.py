@@ -9,7 +9,7 @@ from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
-from ingest.engine.question import Question, Shown, filled, option
+from ingest.engine.question import Question, filled, option, shown
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -28,14 +28,11 @@ OF_PREDICTION = ("parameters_mtp", "parameters_trained")
 #: What `model` answers.
 QUESTION = Question(
     "model",
-    tuple(
-        Shown(name)
-        for name in (
-            "parameters", *OF_PREDICTION, "parameters_active", "parameters_embedding", "weights_bytes",
-            "kv_cache_bytes_per_token", "kv_cache_growth_per_token", "kv_cache_bytes_per_sequence", "flops_per_token",
-            "flops_per_token_full_attention", "flops_per_token_6n", "forward_flops_per_token",
-            "forward_flops_per_token_full_attention",
-        )
+    shown(
+        "parameters", *OF_PREDICTION, "parameters_active", "parameters_embedding", "weights_bytes",
+        "kv_cache_bytes_per_token", "kv_cache_growth_per_token", "kv_cache_bytes_per_sequence", "flops_per_token",
+        "flops_per_token_full_attention", "flops_per_token_6n", "forward_flops_per_token",
+        "forward_flops_per_token_full_attention",
     ),
     (("Has", {"parameters": "{}", "weights_bytes": "{} of weights", "flops_per_token": "{}"}),),
 )  # fmt: skip

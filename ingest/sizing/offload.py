@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Family, Optimizer, Recipe, Storage, efficiency_class
 from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import check_value
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -102,19 +102,14 @@ QUESTION = Question(
         Shown("offload_working_bytes_per_gpu", main=False),
         Shown("offload_bytes_per_node"),
         # Most of it goes to host memory: a short page shows what drives have to give instead.
-        Shown("offload_read_bandwidth_per_node", unless="offload_states_bytes"),
-        Shown("offload_write_bandwidth_per_node", unless="offload_states_bytes"),
+        *shown("offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node", unless="offload_states_bytes"),
         Shown("step_compute_seconds"),
-        Shown("pass_transfer_seconds", main=False),
-        Shown("update_seconds", main=False),
+        *shown("pass_transfer_seconds", "update_seconds", main=False),
         Shown("step_seconds"),
         Shown("step_seconds_serial", main=False),
-        Shown("offload_efficiency"),
-        Shown("offload_flops_per_gpu"),
-        Shown("offload_nodes_to_hold"),
-        *map(Shown, OF_DRIVES),
-        *(Shown(name, main=False) for names in WEAR.values() for name in names),
-        *(Shown(name, main=False) for name in INTERLEAVED),
+        *shown("offload_efficiency", "offload_flops_per_gpu", "offload_nodes_to_hold"),
+        *shown(*OF_DRIVES),
+        *shown(*(name for names in WEAR.values() for name in names), *INTERLEAVED, main=False),
     ),
     (
         ("Needs", {"drive_tier_bytes_per_node": "{} on drives per node",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from ingest.engine.question import Question, Shown, option, quantities_in
+from ingest.engine.question import Question, Shown, option, quantities_in, shown
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
@@ -39,18 +39,13 @@ QUESTION = Question(
     "offload",
     (
         Shown("kv_tier_bytes"),
-        Shown("kv_session_bytes", main=False),
-        Shown("kv_new_bytes", main=False),
-        Shown("kv_reused_bytes", main=False),
+        *shown("kv_session_bytes", "kv_new_bytes", "kv_reused_bytes", main=False),
         Shown("kv_hit_share"),
         Shown("turn_rate", main=False),
-        Shown("kv_read_bandwidth"),
-        Shown("kv_write_bandwidth"),
-        Shown("kv_read_bandwidth_per_node", main=False),
-        Shown("kv_write_bandwidth_per_node", main=False),
+        *shown("kv_read_bandwidth", "kv_write_bandwidth"),
+        *shown("kv_read_bandwidth_per_node", "kv_write_bandwidth_per_node", main=False),
         Shown("kv_recompute_bandwidth"),
-        Shown("kv_block_bytes", main=False),
-        Shown("kv_bytes_written_per_day", main=False),
+        *shown("kv_block_bytes", "kv_bytes_written_per_day", main=False),
         Shown("kv_writes_per_day"),
         *(Shown(name, main=place < 2) for place, name in enumerate(READING)),
     ),

@@ -9,7 +9,7 @@ from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN
 from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
-from ingest.engine.question import Question, Shown, option
+from ingest.engine.question import Question, Shown, option, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred, Sources
 from ingest.engine.solver import Quantities
@@ -28,7 +28,7 @@ TIERS = ("gpu", "cpu", "nvme", "storage")
 #: What the drives of a node deliver.
 NVME_RATES = ("nvme_read_bandwidth_per_node", "nvme_write_bandwidth_per_node")
 #: The results that say what each tier holds.
-HELD = tuple(Shown(f"{tier}_tier_bytes", main=False) for tier in TIERS)
+HELD = shown(*(f"{tier}_tier_bytes" for tier in TIERS), main=False)
 #: What places a class in the fastest tiers with room.
 FILL = "fill"
 TIER_WORDS = (FILL, *TIERS)
@@ -311,18 +311,13 @@ QUESTION = Question(
     (
         Shown("tokens_per_second"),
         Shown("tokens_per_second_per_price", where="machine_price"),
-        Shown("decode_tokens_per_second", main=False),
-        Shown("tokens_per_second_bound", main=False),
-        Shown("prefill_seconds", main=False),
+        *shown("decode_tokens_per_second", "tokens_per_second_bound", "prefill_seconds", main=False),
         Shown("decode_step_seconds"),
-        Shown("generation_seconds", main=False),
-        Shown("held_weights_bytes", main=False),
+        *shown("generation_seconds", "held_weights_bytes", main=False),
         Shown("kv_cache_bytes"),
         *HELD,
         Shown("levels_used", main=False),
-        Shown("offload_bytes_per_node"),
-        Shown("offload_read_bandwidth_per_node"),
-        Shown("offload_write_bandwidth_per_node"),
+        *shown("offload_bytes_per_node", "offload_read_bandwidth_per_node", "offload_write_bandwidth_per_node"),
         Shown("staged_host_bytes", main=False),
     ),
     (

@@ -11,7 +11,7 @@ from ingest.catalog.records import Gpu, Node, Optimizer
 from ingest.catalog.store import Catalog, opened
 from ingest.configuration import configuration
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -167,12 +167,9 @@ LOSSES = (*LOST, "checkpoint_overhead", "total_overhead", "goodput_closed_form")
 QUESTION = Question(
     "train",
     (
-        Shown("training_seconds"),
-        Shown("gpu_hours"),
-        Shown("goodput"),
-        *(Shown(name, main=False) for name in LOST),
-        Shown("checkpoint_overhead"),
-        Shown("stall_fraction"),
+        *shown("training_seconds", "gpu_hours", "goodput"),
+        *shown(*LOST, main=False),
+        *shown("checkpoint_overhead", "stall_fraction"),
         Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
         Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
         Shown("implied_flops_utilization"),

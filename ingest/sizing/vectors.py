@@ -11,7 +11,7 @@ from ingest.catalog.records import Family, Gpu, Layout
 from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import is_file_name, read_measurement
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import needs_below, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -74,15 +74,15 @@ HELD = {"usable_bytes": "{} held", "memory_bytes": "{} of memory", "index_load_b
 QUESTION = Question(
     "vectors",
     (
-        *map(Shown, ("vectors", "index_bytes")),
+        *shown("vectors", "index_bytes"),
         Shown("navigation_bytes", main=False),
-        *map(Shown, ("memory_bytes", "build_scratch_bytes", "source_bytes")),
+        *shown("memory_bytes", "build_scratch_bytes", "source_bytes"),
         Shown("usable_bytes", label="data held"),
-        *map(Shown, ("reads_per_query", "read_requests_per_second")),
+        *shown("reads_per_query", "read_requests_per_second"),
         Shown("request_bytes", label="mean size of a read"),
-        *map(Shown, ("read_bandwidth", "latency_budget")),
+        *shown("read_bandwidth", "latency_budget"),
         Shown("load_seconds", label="time to load all copies"),
-        *map(Shown, OF_LOAD[1:]),
+        *shown(*OF_LOAD[1:]),
     ),
     (("Needs", {"read_requests_per_second": "{} random reads/s", **HELD}), ("Needs", HELD)),
 )

@@ -11,7 +11,7 @@ from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Message, Option
-from ingest.engine.question import Question, Shown
+from ingest.engine.question import Question, shown
 from ingest.engine.registry import Step, solve, unit_of
 from ingest.engine.result import Answer, envelope, frame_of, inputs_of, values
 from ingest.engine.value import Quantity
@@ -36,9 +36,7 @@ RESULTS = {
 }
 _CEILINGS = [one.ceiling for one in (*data_path.LOCAL, *data_path.REMOTE, *data_path.ASKED_FIRST, data_path.UNITS)]
 #: What `fit` answers of one system: the ceiling of each layer, and what follows from them.
-QUESTION = Question(
-    "fit", tuple(Shown(name) for name in dict.fromkeys([*_CEILINGS, *RESULTS.values(), *FURTHER, *DEGRADED, "units"]))
-)
+QUESTION = Question("fit", shown(*dict.fromkeys([*_CEILINGS, *RESULTS.values(), *FURTHER, *DEGRADED, "units"])))
 #: column of the table -> the quantity behind it
 SHOWN = {
     "usable": "units_usable_bytes",
