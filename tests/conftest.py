@@ -108,7 +108,7 @@ def run(tmp_path):
     """Run `ingest` in an empty folder, within this process: its `main`, with arguments, environment and streams of its own."""
 
     def call(*words, cwd=None, **environment):
-        return _in_process([*map(str, words)], cwd or tmp_path, clean_environment(**environment))
+        return in_process([*map(str, words)], cwd or tmp_path, clean_environment(**environment))
 
     return call
 
@@ -124,7 +124,7 @@ def run_process(tmp_path):
     return call
 
 
-def _in_process(words, cwd, environment):
+def in_process(words, cwd, environment):
     """Call `main` as the console script does; working directory, environment, arguments and streams are restored."""
     with contextlib.ExitStack() as restored:
         restored.enter_context(contextlib.chdir(cwd))

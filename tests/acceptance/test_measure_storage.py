@@ -210,21 +210,33 @@ def _measuring(storage):
     )
 
 
+#: A session that ends sends several; none of them may end the cleaning up.
+SEVERAL = (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
 @needs_fio
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_in_the_middle_leaves_nothing_behind(storage, number):
+@pytest.mark.parametrize(
+    ("numbers", "pause"),
+    [
+        *(((number,), 0) for number in sorted({*SEVERAL})),
+        *(pytest.param(SEVERAL, pause, marks=[pytest.mark.slow] * (pause != 0.003)) for pause in (0, 0.003, 0.05)),
+    ],
+)
+def test_signals_in_the_middle_leave_nothing_behind(storage, numbers, pause):
     process = _measuring(storage)
     try:
         folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
         # Sixty seconds of writing have begun: fio is there to be stopped.
         _until(lambda: _fio_in(folder, b"write.fio"))
-        process.send_signal(number)
+        for number in numbers:
+            if process.poll() is None:
+                process.send_signal(number)
+            time.sleep(pause)
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert process.returncode == 130
-    assert err.strip() == "ingest: interrupted"
-    assert out == ""
+    if len(numbers) == 1:
+        assert (process.returncode, err.strip(), out) == (130, "ingest: interrupted", "")
     assert untouched(storage)
     assert _until(lambda: not _fio_in(folder))
 
@@ -317,25 +329,6 @@ def test_a_file_system_without_direct_io_is_seen():
     from pathlib import Path
 
     assert _takes_direct(Path("/proc")) is False
-
-
-@needs_fio
-@pytest.mark.parametrize("pause", [pytest.param(0, marks=pytest.mark.slow), 0.003, pytest.param(0.05, marks=pytest.mark.slow)])
-def test_signals_one_behind_the_other_leave_nothing_behind(storage, pause):
-    """A session that ends sends several; none of them may end the cleaning up."""
-    process = _measuring(storage)
-    try:
-        folder = _until(lambda: next((one for one in storage.glob(".ingest-*") if (one / "write.fio").exists()), None))
-        _until(lambda: _fio_in(folder, b"write.fio"))
-        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            if process.poll() is None:
-                process.send_signal(number)
-            time.sleep(pause)
-        process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert untouched(storage)
-    assert _until(lambda: not _fio_in(folder))
 
 
 def test_the_first_signal_silences_all_others_until_the_folder_is_gone(storage):

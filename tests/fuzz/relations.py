@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from conftest import _in_process, clean_environment
+from conftest import clean_environment, in_process
 from openpyxl import load_workbook
 
 import ingest
@@ -365,7 +365,7 @@ def _forms(name: str, options: Scenario, answer: Any) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         for form, (read, within) in FORMS.items():
             path = Path(folder) / f"out.{form}"
-            written = _in_process([*words, "-v", *([] if form == "txt" else ["-o", str(path)])], folder, clean_environment())
+            written = in_process([*words, "-v", *([] if form == "txt" else ["-o", str(path)])], folder, clean_environment())
             if written.code not in (0, 3):
                 return  # a result that the command needs is missing
             found = read(written.out if form == "txt" else path)

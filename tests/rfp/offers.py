@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import html
 import io
+import os
 import re
-import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import openpyxl
+from conftest import Ran, in_process
 
 import ingest
-from ingest.cli.main import main
 from ingest.rfp.response_form import response_unit
 
 #: The smallest site whose workbook has every sheet that a vendor returns.
@@ -29,33 +27,8 @@ ONE_JOB = {
 }
 
 
-@dataclass(frozen=True)
-class Told:
-    """What the command line said."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def refusal(self) -> str:
-        """The only line on standard error that is no warning."""
-        lines = [line for line in self.err.splitlines() if not line.startswith("ingest: warning: ")]
-        assert len(lines) == 1, self.err
-        return lines[0].removeprefix("ingest: ")
-
-
-def told(*words: object) -> Told:
-    out, err, before = io.StringIO(), io.StringIO(), sys.argv
-    sys.argv = ["ingest", *map(str, words)]
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
-    except SystemExit as ended:
-        return Told(ended.code, out.getvalue(), err.getvalue())
-    finally:
-        sys.argv = before
-    raise AssertionError("the command line did not end with a code")
+def told(*words: object) -> Ran:
+    return in_process([*map(str, words)], ".", dict(os.environ))
 
 
 def columns(sheet: Any) -> dict[str, int]:

@@ -402,10 +402,8 @@ def test_the_precision_is_the_fastest_that_runs_of_the_generation_use(model, gpu
 def test_a_precision_that_changes_with_the_size_is_named():
     told = "computed in bf16, as published runs of this size are: those in fp8 have up to 8,192 GPUs"
     for nodes, precision in ((1024, "fp8"), (2048, "bf16")):
-        for answer in (
-            ingest.train("llama3-405b", "h100", nodes=nodes, tokens="1e12"),
-            ingest.bw("llama3-405b", "h100", nodes=nodes),
-        ):
+        for command, options in ((ingest.train, {"tokens": "1e12"}), (ingest.bw, {})):
+            answer = command("llama3-405b", "h100", nodes=nodes, **options)
             assert f", {precision}: measured" in answer.title
             assert any(line.startswith(told) for line in answer.warnings) == (precision == "bf16")
 

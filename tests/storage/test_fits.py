@@ -10,7 +10,6 @@ from conftest import first, table
 import ingest
 from ingest.catalog.records import STORAGE_CLASSES, Model, Storage
 from ingest.catalog.store import Catalog
-from ingest.cli.main import main
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import answer_line
 from ingest.storage.fit import COMPARED
@@ -27,15 +26,12 @@ MONEY = {"read_bandwidth": "500 GB/s", "write_bandwidth": "300 GB/s", "capacity"
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
+def command(run):
     """Run the command in this process; returns exit code, standard output and standard error."""
 
     def call(*words):
-        monkeypatch.setattr("sys.argv", ["ingest", "fit", *words])
-        with pytest.raises(SystemExit) as caught:
-            main()
-        shown = capsys.readouterr()
-        return caught.value.code, shown.out, shown.err
+        ran = run("fit", *words)
+        return ran.code, ran.out, ran.err
 
     return call
 
