@@ -522,7 +522,9 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
     for power in POWERS:
         if low <= offered * 10.0**power <= high:
             return offered * 10.0**power
-        if low <= offered / 10.0**power <= high and (power > POWERS[0] or unit.factor > 1 or "/" in unit.base):
+        # Nothing is a million times what is required, whatever its figures.
+        most = high if power == POWERS[0] else low * 10 ** POWERS[0]
+        if low <= offered / 10.0**power <= most and (power > POWERS[0] or unit.factor > 1 or "/" in unit.base):
             return offered / 10.0**power
     return None
 

@@ -46,6 +46,8 @@ def test_a_value_is_too_high_by_no_more_than_the_prefix_of_its_unit():
     assert meant_instead(2e9, 2e6, read_unit("files")) is None
     assert meant_instead(2e9, 2e6, read_unit("thousand files")) == 2e6
     assert meant_instead(2, 2e6, read_unit("files")) == 2e6
+    found = [meant_instead(ratio * REQUIRED, REQUIRED, GB) is not None for ratio in (3.3e5, 3.4e5, 1.5e7, 1.4e13)]
+    assert found == [False, True, True, True]
     assert (meant_instead(1e18, 1.31e6, read_unit("files")), meant_instead(2e8, 2e5, read_unit("files/s"))) == (1e6, 2e5)
 
 
