@@ -212,7 +212,7 @@ def parse(written: object, unit: str, what: str) -> float:
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}{kind}")
-    if unit in COUNTED and re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text):  # half of Europe groups so
+    if unit in COUNTED and unit != "GPU-hour" and re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text):  # half of Europe groups so
         whole = text.replace(".", "")
         raise UsageError(f"{what}: found {brief(written)}, expected a count without a point; did you mean '{whole}'?")
     digits = match[1].replace("_", "").replace(",", "")

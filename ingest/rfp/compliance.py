@@ -384,7 +384,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     # Neither a fill nor how long a test lasts is what a sentence bounds, nor what stands in brackets.
     bounded = not (WORDS["lasting"].search(found.before) or WORDS["fill"].match(found.after))
     own = WORDS["bounds"].finditer(in_notation(re.sub(r"\(.*?\)", "", requirement.statement))) if bounded else ()
-    for bound in (in_notation(requirement.bound), *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own)):
+    bounds = (in_notation(requirement.bound), *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own))
+    slowest = seconds and WORDS["percentile"].search(f"{found.before} | {found.after}")  # which the mean does not bound
+    for bound in () if slowest else bounds:
         kept = bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
         # Years are not held against hours, nor minutes against a latency, but for a time that keeps a ceiling, or of a term.
         ceiling = bound.startswith(AT_MOST) and (kept or bound == requirement.bound)
@@ -399,7 +401,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         asked = [time for one, word in _counts(stated) if (time := _seconds(one, word)) is not None]
         if seconds < 1 and (waits := [time for time in asked if time < 1]):
             # Latencies: the mean has its own ceiling, the lowest one.
-            longest = min(waits) if re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE) else max(waits)
+            mean = not slowest and re.search(r"\b(?:mean|average)\b", found.before, re.IGNORECASE)
+            longest = min(waits) if mean else max(waits)
             return agrees if seconds <= longest * (1 + SAME) else f"states {shown}, more than is asked for"
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or ((seconds > DAY) != (max(asked) > DAY) and max(asked) != DAY) or seconds < 1 <= max(asked):
@@ -522,8 +525,7 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
     for power in POWERS:
         if low <= offered * 10.0**power <= high:
             return offered * 10.0**power
-        # Nothing is a million times what is required, whatever its figures.
-        most = high if power == POWERS[0] else low * 10 ** POWERS[0]
+        most = high if power == POWERS[0] else low * 10 ** POWERS[0]  # nothing is a million times what is required
         if low <= offered / 10.0**power <= most and (power > POWERS[0] or unit.factor > 1 or "/" in unit.base):
             return offered / 10.0**power
     return None

@@ -104,9 +104,6 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         level = _with_slower(level, rates, gpu, precision, job.protocol, size)
     if size is not None and usual.faster:
         level = _with_faster(level, size, usual.faster, ladder)
-        largest = ", ".join(f"in {one} have up to {most / REACH:,.0f} GPUs" for one, most in usual.faster.items())
-        text = f"computed in {precision}, as published runs of this size are: those {largest}, and take fewer hours"
-        level = level._replace(warnings=(*level.warnings, Message(text, supply=("precision",))))
     # Ids, aliases and files load no table of names.
     known = own is None or catalog.canonical("models", str(job.model)) == own.id or str(job.model).endswith((".json", ".yaml"))
     if is_numbers(job.model) or (not known and job.model in catalog.releases.based):
@@ -242,7 +239,10 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
     note = f"{share.note}; up to that at {' and '.join(faster)}, at which no run is as large"
     high = max((share.high or share.value) * least, share.value * most)
     higher = share._replace(value=share.value * least, high=high, note=note)
-    return level._replace(given={**level.given, name: higher}, note=note)
+    largest = ", ".join(f"in {one} have up to {gpus / REACH:,.0f} GPUs" for one, gpus in faster.items())
+    text = f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster"
+    warnings = (*level.warnings, Message(text, supply=("precision",)))
+    return level._replace(given={**level.given, name: higher}, note=note, warnings=warnings)
 
 
 def _rate(level: EvidenceLevel) -> float:

@@ -431,9 +431,8 @@ def _fill(known: Quantities, asked: bool, cures: Callable[[], str]) -> dict[str,
         held = known.value("resident_parameters_per_gpu") * known.value("replicated_bytes_per_parameter")
         need = held + known.value("residual_bytes_per_gpu")
         apart, size = (display(value, "B", binary=False) for value in (need, known.value("memory_bytes_per_gpu")))
-        cure = cures() or "several parallel sizes together: no option alone suffices"
         why = f"the bytes on each GPU that further GPUs do not divide ({apart}) exceed {room * 100:.3g} % of its memory "
-        why += f"({size}) for any number of GPUs: set {cure}"
+        why += f"({size}) for any number of GPUs: set {cures() or '--search, as no option alone suffices'}"
         unknown: dict[str, str] = dict.fromkeys(FEWEST, why)
         if not asked:
             unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
