@@ -188,7 +188,7 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(WRITTEN["numbers"][found[1].lower()]), once))
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
-    text = re.sub(r"\b(\d+)\s?\^\s?(\d{1,2})\b", lambda power: str(int(power[1]) ** int(power[2])), text)
+    text = re.sub(r"\b(\d{1,3})\s?\^\s?(\d{1,2})\b", lambda power: str(int(power[1]) ** int(power[2])), text)
     text = _in_all(WORDS["range"].sub(r"\1 \2 to ", text), asked)
     for name, instead in WRITTEN["read_as"].items():
         text = WORDS[name].sub(f" {instead} ", text)
