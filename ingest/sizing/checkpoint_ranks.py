@@ -88,9 +88,10 @@ def ranks_of(
     elif len(stated) < 2:
         # Tensor parallelism within a node first, then pipeline stages: the smallest sizes whose states fit the memory.
         each = node.gpus_per_node if node is not None else gpu.gpus_per_node
-        candidates = list(_candidates(gpus, stated, sized, int(each.value) if each is not None else USUAL_GPUS_PER_NODE))
-        found = next((one for one in candidates if holds(*one, spread)), None)
-        tensor, pipeline = found or candidates[-1]
+        found = False
+        for tensor, pipeline in _candidates(gpus, stated, sized, int(each.value) if each is not None else USUAL_GPUS_PER_NODE):
+            if found := holds(tensor, pipeline, spread):
+                break
         why = f"the smallest that fit {gpu.name} at ZeRO stage {stage}, tensor parallelism within the node first"
         if not found:
             why = "the largest that divide the job; none fits the memory"

@@ -179,7 +179,8 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
     # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
     beside = found[max(near - 3, 0) : max(near, 1) + 2]
     if after in (0, len(points)) or points[at].gpus.value == gpus:
-        return [points[at].entry], failure_rate(points[at].entry, beside)
+        only = points[at].entry
+        return [only], catalog.once(("failure rate", only.id, near), lambda: failure_rate(only, beside))
     pair = points[at : at + 2]
     counted = from_catalog(pair[0].entry.gpus_per_node)
     known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": pair[0].rate,
