@@ -212,6 +212,7 @@ def test_a_file_that_is_no_text_says_where(content, reason, documents):
     [
         (b"a" * 1997 + b"\0a\xff", "a" * 1998, "2 B that are no text: NUL at byte 1,997, not UTF-8 at byte 1,999"),
         (b"a" * 1000 + b"\0" * 111, "a" * 1000, "111 B that are no text: NUL at byte 1,000"),
+        (b"a caf\xe9 au lait", "a caf au lait", "1 B that are no text: not UTF-8 at byte 5"),
         (b"a" * CHUNK_BYTES + b"\xff", "a" * CHUNK_BYTES, f"1 B that are no text: not UTF-8 at byte {CHUNK_BYTES:,}"),
         ("é".encode() * CHUNK_BYTES + b"\0", "é" * CHUNK_BYTES, f"1 B that are no text: NUL at byte {2 * CHUNK_BYTES:,}"),
         (b"a" * (2**16 - 1) + b"\xc3a", "a" * 2**16, "1 B that are no text: not UTF-8 at byte 65,535"),

@@ -33,7 +33,7 @@ _NAMED = 2
 MOST_COLUMNS = 8
 #: a UTF-8 character has up to four bytes, of which a chunk may lack up to three at its end
 _LONGEST_TAIL = 3
-#: Damage at more places than one in so many bytes, or of a larger share of the bytes, is a file that holds no text.
+#: Damage at more than one place, and than one in so many bytes, or of a larger share of the bytes, is no text.
 MOST_PLACES = 0.001
 MOST_DAMAGED = 0.1
 #: bytes that are decoded again after each damaged place
@@ -64,7 +64,7 @@ def not_text_reason(data: bytes, offset: int = 0) -> str:
 
 def is_too_damaged(places: int, damaged: int, size: int) -> bool:
     """Whether a file of so many bytes, of which so many at so many places are no text, holds no text."""
-    return places > MOST_PLACES * size or damaged > MOST_DAMAGED * size
+    return places > max(1, MOST_PLACES * size) or damaged > MOST_DAMAGED * size
 
 
 class Damage:
