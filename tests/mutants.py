@@ -68,7 +68,7 @@ ASKED = (1200, 150)
 #: Modules that decide nothing: they read, write or word.
 WORDING = re.compile(
     r"(_file|_logs?|_text|_records|_reader|_wording|_commands|schema|manifest|pack|catalog|facts|new_site|questions|explain|live"
-    r"|mounts|control_groups|processes|bundle|dftracer_traces|fio_runner|response_form|validation)\.py$"
+    r"|mounts|control_groups|processes|bundle|dftracer_traces|fio_runner|page_data|response_form|validation)\.py$"
 )
 
 

@@ -1,0 +1,153 @@
+"""What a page that computes without the catalogs embeds: their entries, and what is counted from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from ingest.architecture.model_description import of_id
+from ingest.architecture.structure import Architecture
+from ingest.architecture.weight_table import usual_passes
+from ingest.catalog.records import KINDS, LOWER_BOUND, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
+from ingest.catalog.releases import Release, words
+from ingest.catalog.store import CATALOGS, Catalog
+from ingest.sizing.evidence_ladder import BASES, blind_error, check_own_rates, seen_rates
+
+Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
+#: The records inside an entry, by the form of their field.
+INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
+#: Parts of an architecture that only a release has.
+OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes")
+
+
+def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> dict[str, Any]:
+    """Return the catalogs, the tables of weights of their architectures, and the rates by GPU behind transferred rates.
+
+    `read` names the fields that the page reads, and the sources that it cites; None for all.
+
+    >>> data = page_data()
+    >>> names, pattern, *sizes = data["architectures"]["llama3-8b"]
+    >>> sizes[data["patterns"][pattern]["layers"]]
+    32
+
+    Raises IngestError: a broken entry, or a rate above the dense peak of its GPU.
+    """
+    catalog = Catalog(catalogs)
+    for model in catalog.all(Model):
+        check_own_rates(catalog, model)
+    seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
+    rows = catalog.releases.rows
+    structures = {*catalog.ids(Structure.kind), *(row.id for row in rows.values() if row.model_type)}
+    made = sorted(
+        (of_id(name, catalog) for name in structures), key=lambda one: (one.model_type, one.layers, one.hidden, one.id)
+    )
+    patterns = _Patterns()
+    # Those of a family side by side.
+    packed = {one.id: [_names(rows.get(one.id)), *patterns.packed(one)] for one in made}
+    return {
+        "catalogs": _embedded(catalog, read),
+        "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
+        "architectures": packed,
+        "patterns": [json.loads(pattern) for pattern in patterns.met],
+        "parts": [*patterns.parts],
+        # Those with a file of their own.
+        "structures": catalog.ids(Structure.kind),
+        "hash": catalog.content_hash(),
+        "blind": [list(one) for level in BASES if (one := blind_error(level))],
+    }
+
+
+def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
+    """Every entry with the fields that it states and the page reads; texts that repeat stand in one list."""
+    writer = _Writer(read)
+    entries = {kind: {one.id: writer.record(one) for one in catalog.all(record)} for kind, record in KINDS.items()}
+    rates = {
+        model.id: [writer.words(rate._replace(note=LOWER_BOUND if rate.waits else ""), rate.source) for rate in found]
+        for model in catalog.all(Model)
+        if (found := catalog.rates(model))
+    }
+    # What entries cite, then what formulas and rules cite beside them.
+    cited = [name for name in catalog.sources if name in writer.cited]
+    cited += [name for name in catalog.sources if read is None or name in read]
+    return {
+        "forms": {kind: {name: shape.form for name, shape in one.shapes.items()} for kind, one in {**KINDS, **INNER}.items()},
+        "entries": entries,
+        "rates": rates,
+        # Those of protocols stand in files of rates.
+        "aliases": {kind: names for kind, names in catalog.aliases.items() if kind != "protocols"},
+        "names": catalog.names,
+        "sources": {name: catalog.source(name).title for name in cited},
+        "texts": list(writer.texts),
+    }
+
+
+class _Writer:
+    """Records as plain data."""
+
+    def __init__(self, read: Container[str] | None) -> None:
+        self.read = read  # names of the fields that the page reads; None for all
+        self.texts: dict[str, int] = {}  # the place of each text that a value or a rate has
+        self.cited: set[str] = set()  # the sources met so far
+
+    def record(self, record: Record) -> dict[str, Any]:
+        kept = {name: shape for name, shape in record.shapes.items() if self.read is None or name in self.read}
+        stated = {name: (shape, getattr(record, name)) for name, shape in kept.items()}
+        return {name: self.field(shape, item) for name, (shape, item) in stated.items() if item != shape.default}
+
+    def field(self, shape: Shape, item: Any) -> Any:
+        if isinstance(item, Mapping):
+            if shape.form in INNER:
+                return {name: self.record(one) for name, one in item.items()}
+            return {name: self.field(shape, one) for name, one in item.items()}
+        if isinstance(item, Value):
+            words = (item.unit, item.source, item.grade, item.where, item.note)
+            found = self.words((item.value, *words, item.low, item.high), item.source)
+            while found[-1] is None:
+                found.pop()
+            return found
+        return list(item) if isinstance(item, (Statement, tuple)) else item
+
+    def words(self, row: Sequence[Any], source: str) -> list[Any]:
+        """A row with the places of its texts."""
+        self.cited.add(source)
+        return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
+
+
+def _names(row: Release | None) -> str | None:
+    """The further names of a row of the table, that of the hub first, by its owner alone where its name is the id."""
+    if row is None:
+        return None
+    owner, slash, name = row.hub.rpartition("/")
+    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *map(str.lower, row.also)])
+
+
+class _Patterns:
+    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, int] = {}  # the place of the name and kind of each row of weights met so far
+        self.met: dict[str, int] = {}  # the place of each pattern
+
+    def packed(self, made: Architecture) -> list[Any]:
+        """The fields that are not as they usually are; weights by column, those that follow from another left out."""
+        stated = [(one, getattr(made, one.name)) for one in fields(made) if one.name not in OF_A_RELEASE]
+        told = {one.name: item for one, item in stated if item not in ((), {}) and item != one.default}
+        parts = " ".join(str(self.parts.setdefault(f"{row.name}|{row.kind}", len(self.parts))) for row in made.weights)
+        usually = tuple(usual_passes(row.kind, row.shape, row.active) for row in made.weights)
+        _, shapes, _, counts, active, passes, positions = zip(*made.weights, strict=True)
+        columns = [shapes, counts, None if active == counts else active, None if passes == usually else passes]
+        columns.append(positions if any(positions) else None)
+        numbers: dict[float, int] = {}
+
+        def placed(item: Any) -> Any:
+            if isinstance(item, Mapping):
+                return {name: placed(one) for name, one in item.items()}
+            if isinstance(item, (list, tuple)):
+                return [placed(one) for one in item]
+            return item if item is None or isinstance(item, (str, bool)) else numbers.setdefault(item, len(numbers))
+
+        pattern = json.dumps(placed({**told, "id": "", "weights": [parts, *columns]}), ensure_ascii=False)
+        return [self.met.setdefault(pattern, len(self.met)), *numbers]
