@@ -23,7 +23,7 @@ from ingest.engine.registry import solve
 from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.small_workbooks import sweep_workbook
 from ingest.site.planner import plan
-from ingest.sizing.run_simulation import Interrupts, Restart, Schedule, simulated
+from ingest.sizing.goodput import Interrupts, Restart, Schedule, simulated
 from ingest.sizing.sweep import sweep
 
 RUNS = 21

@@ -14,7 +14,7 @@ from ingest.architecture import registry, stored_weights
 from ingest.errors import IngestError, UsageError
 from ingest.files import open_regular, read_bytes, read_json_object
 from ingest.observation.sources.training_logs import torchtitan
-from ingest.reports.document.model import Table
+from ingest.reports.document.markup import Table
 from ingest.reports.document.word import FIELD
 from ingest.rfp import workbook_reader
 from ingest.site import scenarios

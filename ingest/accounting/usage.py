@@ -13,10 +13,21 @@ import numpy
 from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
-from ingest.accounting.classes import BY_PARTITION, BY_SIZE, Classes, class_of_each, distinct, machine_of, read_classes
 from ingest.accounting.ledger import CODES, PARTS, shown_name
 from ingest.accounting.readers import columns_of
-from ingest.accounting.result import ClassUse, ClusterUse, Usage, site_text
+from ingest.accounting.result import (
+    BY_PARTITION,
+    BY_SIZE,
+    Classes,
+    ClassUse,
+    ClusterUse,
+    Usage,
+    class_of_each,
+    distinct,
+    machine_of,
+    read_classes,
+    site_text,
+)
 from ingest.accounting.runs import Profile, Runs, profile, settled, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.sources import Asked, part_bytes, part_of, read_histories, read_parts
 from ingest.catalog.records import Node

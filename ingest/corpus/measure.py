@@ -92,8 +92,8 @@ def measure(*paths: str | Path | CorpusPart, **options: Unpack[MeasureOptions]) 
         IngestError: nothing could be counted.
         Interrupted: a KeyboardInterrupt, with the measurement so far.
     """
+    from ingest.corpus.measurement import measured_samples
     from ingest.corpus.parts import OpenCorpus, Share, TooLong, merged, part_of_sizes
-    from ingest.corpus.sample_sizes import measured_samples
 
     asked: dict[str, Any] = {**filled(MeasureOptions, options, "measure")}
     shown, catalog, exact = asked["progress"] or Progress(None), Catalog(asked["catalogs"]), asked["exact"]

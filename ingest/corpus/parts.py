@@ -35,13 +35,15 @@ from ingest.corpus.measurement import (
     QUESTION,
     CorpusMeasurement,
     CorpusPart,
+    SampleSizes,
+    SizeShards,
     answered,
     counted_exactly,
     measured_by_sample,
+    measured_sizes,
     nothing_counted,
 )
 from ingest.corpus.sample import sample_corpus
-from ingest.corpus.sample_sizes import SampleSizes, SizeShards, measured_sizes
 from ingest.corpus.tokenizers.engines import CHECKED_FILES, TRAINING_FILES, beginnings, select_engine, split_rule_for
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import Progress, SkippedFile, Vocabulary, root_of

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ingest.engine.value import Quantity
-    from ingest.reports.document.model import Document
+    from ingest.reports.document.markup import Document
     from ingest.storage.fit_result import Fits
 
 

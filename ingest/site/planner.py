@@ -38,7 +38,7 @@ from ingest.site.checks import (
     refuse_what_is_lost,
     warnings_of,
 )
-from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, source_rows
+from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, place_loaders, source_rows
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, by_cluster, guidance_of, place_floors, unguided
 from ingest.site.holdings import (
@@ -52,7 +52,6 @@ from ingest.site.holdings import (
     year_rows,
 )
 from ingest.site.jobs import place_transfers, plan_jobs
-from ingest.site.loaders import place_loaders
 from ingest.site.plan import MOST_YEARS, TABLES, Plan, PlanScenarios, RootOptions
 from ingest.site.requirement_wording import LINES, RequirementValue
 from ingest.site.requirement_writer import RequirementWriter

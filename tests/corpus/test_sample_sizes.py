@@ -25,7 +25,7 @@ from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.formats import even_shares
 from ingest.corpus.formats.archives import key_of, masked_checksum
 from ingest.corpus.formats.arrays import Array, samples_along
-from ingest.corpus.sample_sizes import SizeCounts, sizes_of
+from ingest.corpus.measurement import SizeCounts, sizes_of
 from ingest.errors import IngestError
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reports.document.model import Document, DocumentSection, Table
+from ingest.reports.document.markup import Document, DocumentSection, Table
 from ingest.reports.document.plan_documents import MOST_TURNED, tables_of
 from ingest.reports.document.word import as_docx
 from ingest.reports.document.word_blocks import SIZES, columns_for

@@ -8,7 +8,7 @@ import pytest
 from conftest import EXAMPLES, example_plan, table
 
 from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
-from ingest.reports.document.model import Paragraph, Table
+from ingest.reports.document.markup import Paragraph, Table
 from ingest.reports.document.plan_documents import (
     Composition,
     acceptance_table,

@@ -9,8 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.reports.charts.chart import Bar, demand
-from ingest.reports.document.markup import as_html, as_markdown, plain
-from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
+from ingest.reports.document.markup import (
+    Bullets,
+    DerivationListing,
+    Document,
+    DocumentSection,
+    Figure,
+    Paragraph,
+    Table,
+    as_html,
+    as_markdown,
+    plain,
+)
 from ingest.reports.document.word import as_docx
 
 HOSTILE = "=1+1 <script>alert(1)</script> | `x` **b** [a](javascript:1) ‮مرحبا 🚀 \x07"

@@ -11,7 +11,7 @@ from conftest import example_plan
 
 from ingest.engine.registry import FORMULAS
 from ingest.reports.document.derivations import place_of
-from ingest.reports.document.model import Bullets, DerivationListing, Document, Paragraph, Table
+from ingest.reports.document.markup import Bullets, DerivationListing, Document, Paragraph, Table
 from ingest.reports.document.plan_documents import buyer_report, tender_document
 from ingest.reports.document.word import SECTIONS, VALUES
 

@@ -21,7 +21,7 @@ import ingest
 from ingest.cli.group import command
 from ingest.errors import IngestError, UsageError
 from ingest.reports.charts.chart import Bar, demand
-from ingest.reports.document.model import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
+from ingest.reports.document.markup import Bullets, DerivationListing, Document, DocumentSection, Figure, Paragraph, Table
 from ingest.reports.document.word import SECTIONS, VALUES, WHOLE, as_docx
 from ingest.reports.plan_report import report
 

@@ -10,9 +10,8 @@ import ingest
 from ingest import validation
 from ingest.engine.registry import solve
 from ingest.errors import IngestError, UsageError
-from ingest.sizing import run_simulation
-from ingest.sizing.goodput import knee_of
-from ingest.sizing.run_simulation import Interrupts, Progress, Restart, Schedule, Segments, drawn, progress, simulated
+from ingest.sizing import goodput as simulation
+from ingest.sizing.goodput import Interrupts, Progress, Restart, Schedule, Segments, drawn, knee_of, progress, simulated
 
 HOUR = 3600.0
 #: Mean time to interrupt, dump, restart, and the interval as a multiple of Young's.
@@ -80,23 +79,23 @@ def test_checkpoints_count_when_they_are_where_they_are_read():
     one = np.ones((3, 1))
     segments = Segments(one, one, np.array([[False], [False], [True]]), np.array([[False], [True], [False]]))
     came = Progress(np.array([[95.0], [45.0], [7.0]]), one, np.array([[60.0], [0.0], [0.0]]), np.array([[90.0], [40.0], [0.0]]))
-    assert run_simulation._useful(segments, came).tolist() == [60 + 7]
+    assert simulation._useful(segments, came).tolist() == [60 + 7]
     kept = segments._replace(near=np.array([[False], [True], [True]]))
-    assert run_simulation._useful(kept, came).tolist() == [90 + 40 + 7]
+    assert simulation._useful(kept, came).tolist() == [90 + 40 + 7]
 
 
 @pytest.mark.parametrize(("spares", "waits"), [(0, [0, 50, 50, 50]), (1, [0, 0, 30, 20]), (2, [0, 0, 0, 0])])
 def test_a_failed_node_waits_for_a_spare_or_for_a_repair(spares, waits):
     starts = np.array([[0.0], [100.0], [120.0], [150.0]])
     none = np.zeros((4, 1), dtype=bool)
-    assert run_simulation._waiting(Segments(starts, starts, none, none), spares, 50.0)[:, 0].tolist() == waits
+    assert simulation._waiting(Segments(starts, starts, none, none), spares, 50.0)[:, 0].tolist() == waits
 
 
 def test_nodes_readers_and_saves_of_a_run():
     # Interrupts that keep the nodes take no spare.
     starts = np.array([[0.0], [100.0], [120.0], [130.0]])
     near = np.array([[False], [False], [True], [False]])
-    waits = run_simulation._waiting(Segments(starts, starts, near, near), 1, 50.0)
+    waits = simulation._waiting(Segments(starts, starts, near, near), 1, 50.0)
     assert waits[:, 0].tolist() == [0, 0, 0, 20]
     # Reads of other jobs share the bandwidth.
     shared = few(write_bandwidth="300GB/s", restore_bandwidth="400GB/s", shared_reads="200GB/s")

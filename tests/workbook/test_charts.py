@@ -27,7 +27,7 @@ from ingest.reports.charts.planning import (
 )
 from ingest.reports.labels import texts
 from ingest.requirement import MixPart
-from ingest.site.loaders import LatencyPoint
+from ingest.site.datasets import LatencyPoint
 from ingest.site.training_day import RequestShare, YearBandwidth
 from ingest.storage.fit import ReadCeiling
 from ingest.units import display

@@ -35,8 +35,8 @@ from ingest.reports.labels import capitalised, plain
 from ingest.requirement import GROWTH
 from ingest.site import planner
 from ingest.site import training_day as load
+from ingest.site.datasets import LatencyPoint, utilization_course
 from ingest.site.load_conditions import latency_in_words
-from ingest.site.loaders import LatencyPoint, utilization_course
 from ingest.site.plan import (
     TORNADO,
     Plan,
@@ -192,7 +192,7 @@ def goodput(rows: Sequence[Mapping[str, float]], chosen: float, job: str) -> Cha
 def utilization(points: Sequence[LatencyPoint], own: LatencyPoint, job: str) -> Chart:
     """Utilization of a job by the 99 % latency of its reads, its own point marked.
 
-    >>> from ingest.site.loaders import LatencyPoint
+    >>> from ingest.site.datasets import LatencyPoint
     >>> points = [LatencyPoint(0.01, 0.99, 0.98, 1), LatencyPoint(0.02, 0.95, 0.94, 0.96), LatencyPoint(0.04, 0.6, 0.58, 0.62)]
     >>> utilization(points, points[1], "vision").title
     'vision: 99 % of its reads within 20 ms keep its GPUs computing 95 % of the time; within 40 ms, 60 %'

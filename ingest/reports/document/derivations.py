@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ingest.configuration import decimal_units
 from ingest.engine.derivation_graph import is_column
-from ingest.reports.document.model import DerivationListing, Document, DocumentSection, Paragraph
+from ingest.reports.document.markup import DerivationListing, Document, DocumentSection, Paragraph
 from ingest.reports.labels import label, plain, texts
 from ingest.sizing.explain import DerivationWriter
 from ingest.version import __version__

@@ -16,7 +16,17 @@ from ingest.errors import listed
 from ingest.reports.charts.chart import Chart, lacking
 from ingest.reports.charts.usage import charts_of_usage
 from ingest.reports.document.derivations import derivation_listings, place_of
-from ingest.reports.document.model import Block, Bullets, Cover, Document, DocumentSection, Figure, Paragraph, Subheading, Table
+from ingest.reports.document.markup import (
+    Block,
+    Bullets,
+    Cover,
+    Document,
+    DocumentSection,
+    Figure,
+    Paragraph,
+    Subheading,
+    Table,
+)
 from ingest.reports.labels import capitalised, counted, is_share, label, plain, span, texts
 from ingest.reports.page import Page, Section
 from ingest.reports.pages.acceptance import verdict_page, verdict_word

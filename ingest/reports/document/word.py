@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.files import now, open_regular, sha256
-from ingest.reports.document.model import Document, Paragraph
+from ingest.reports.document.markup import Document, Paragraph
 from ingest.reports.document.word_blocks import PAGE, SMALL, WordWriter, add_field, width_at
 from ingest.reports.labels import texts
 from ingest.requirement import GROUPS, said_of

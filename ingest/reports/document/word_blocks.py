@@ -10,7 +10,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ingest.reports.document.model import (
+from ingest.reports.document.markup import (
     BLANK,
     Block,
     Bullets,

@@ -47,7 +47,7 @@ from ingest.reports.workbook.workbook_writer import (
 )
 from ingest.requirement import is_of
 from ingest.rfp import response_form as form
-from ingest.site.loaders import utilization_course
+from ingest.site.datasets import utilization_course
 from ingest.site.plan import largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.text import grouped
 from ingest.version import __version__

@@ -27,8 +27,8 @@ from ingest.reports.workbook.sheet import (
 )
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, add_title, banner, checks_outcome, strike
 from ingest.rfp import response_form as form
+from ingest.site.datasets import LatencyPoint, utilization_course
 from ingest.site.guidance import guidance_rows
-from ingest.site.loaders import LatencyPoint, utilization_course
 from ingest.site.plan import COLUMN_KINDS, TABLES, Plan, largest_checkpoint_course, largest_checkpoint_goodput
 from ingest.units import display, scale_of
 
