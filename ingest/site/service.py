@@ -265,14 +265,13 @@ def open_questions(
     return tuple({one.key: one for one in reversed(found)}.values())[::-1]
 
 
-def _stated(written: Mapping[str, Any], key: str) -> Iterator[bool]:
+def _stated(written: Mapping[str, Any], key: str) -> list[bool]:
     """Whether each section of the site file that may hold a key states it; `*` in the key is any name."""
     name, _, rest = key.partition(".")
     if not rest:
-        yield name in written
-        return
-    for part in written.values() if name == "*" else [written[name]] if name in written else []:
-        yield from _stated(part, rest)
+        return [name in written]
+    sections = written.values() if name == "*" else [written[name]] if name in written else []
+    return [one for section in sections for one in _stated(section, rest)]
 
 
 def _shown(record: DefaultRecord, step: Step, jobs: Sequence[QuantityRow]) -> str:
