@@ -227,7 +227,8 @@ class ReportWriter:
             rows = requirement_wording(self.plan.vendor_lines if self.for_vendor else self.plan.requirements)
             if self.for_vendor:
                 kept = [place for place, head in enumerate(rows[0]) if head not in INTERNAL]
-                rows = tuple(tuple(row[place] for place in kept) for row in rows)
+                titles = ("title", *[self.plan.tender_title] * (len(rows) - 1))
+                rows = tuple((*(row[place] for place in kept), title) for row, title in zip(rows, titles, strict=True))
             return (as_csv(all_visible(Page("", (), rows))) + "\n").encode()
         return rendered(self.document, suffix, self.template)
 

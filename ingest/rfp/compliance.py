@@ -13,12 +13,13 @@ from ingest.engine.registry import solve
 from ingest.errors import UsageError, brief, expected_one_of
 from ingest.requirement import ANSWER, FIGURE, INFORMATION, least_accepted
 from ingest.rfp import response_form as form
+from ingest.rfp import vendor_words
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.rfp.vendor_words import REFERENCES, WORDS, WRITTEN, Counted, in_notation, limiting, limits, more_than, read_value
 from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula, number_in
 from ingest.text import visible
-from ingest.units import display, parse, physical
+from ingest.units import display, physical
 
 #: Characters of one text.
 MOST_TEXT = 4_000
@@ -35,14 +36,14 @@ ACCEPT, REJECT = "accept", "reject"
 #: systems sized for the example sites, all are above the lower end and three quarters below the upper one; three of them would
 #: be taken for slips (decision 0091). The ends are less than a thousand times apart, so that one power of ten fits at most.
 PLAUSIBLE_FROM, PLAUSIBLE_TO = 1 / 3, 10
+#: From how many times the required value on the number is named: bits that are written as bytes are eight.
+NAMED_FROM, FAR = 8, "times what is required: confirm"
 #: Powers of ten between a value and what is meant.
 POWERS = range(3, 31, 3)
 #: Relative difference from a power of 1.024: what rounding to three digits, as documents print binary numbers, can make.
 OF_BINARY = 0.005
 #: Relative difference of two values that printing each with three digits can make.
 OF_PRINTING = 0.01
-#: Words of a bound before its value.
-AT_LEAST, AT_MOST = "at least", "at most"
 #: Words of consent and denial that people write instead of those of the form, words for no value, seconds of a duration by the
 #: beginning of its noun, and nouns that no requirement counts.
 SYNONYMS, NO_VALUE, DURATIONS = (WRITTEN[name] for name in ("synonyms", "no_value", "durations"))
@@ -62,8 +63,6 @@ FIRST_YEAR = 1990
 #: The lines that are held against each other: all reads, all writes, both at once, data held, usable capacity, and the term
 #: on the latency of a small read.
 READS, WRITES, MIXED, HELD, USABLE, SMALL_READ = "R-READ-03", "R-WRITE-01", "R-MIX-01", "R-CAP-01", "R-CAP-03", "S-LAT-01"
-#: Base units of terms, in the order in which a value is tried; a share is read as such only with its `%`, or up to 1.
-BASES_OF_TERMS = ("B/s", "W", "s", "1")
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -
         asked = read_unit(str(line.stored.get(form.UNIT) or unit.name)).factor * required if is_value(required) else 0.0
         read = read_value(
             text,
-            lambda written: _parsed(written, unit.base),
+            lambda written: vendor_words.parsed(written, unit.base),
             lambda value: not asked or PLAUSIBLE_FROM * asked <= value <= PLAUSIBLE_TO * asked,
             lambda value: in_base_units(value, unit),
         )
@@ -223,14 +222,6 @@ def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -
     if not is_value(number) or not whole or (unit is not None and not is_value(number * unit.factor)):
         raise UsageError(f"found {shown}, expected {expected}")
     return (int(number) if field.kind == form.COUNT else float(number)), beside
-
-
-def _parsed(written: str, base: str) -> float | None:
-    """A value with its unit in base units; None for another unit or for words."""
-    try:
-        return parse(written, base, "the value")
-    except UsageError:
-        return None
 
 
 def judge(
@@ -252,6 +243,8 @@ def judge(
     """
     found = _judged(requirement, offer, optimized, confirmed)
     limits = [*contradictions, *(_limits(requirement, offer) if offer is not None else ())]
+    if found.margin is not None and found.margin + 1 >= vendor_words.ASKED_FROM:
+        limits += [one for one in found.reservations if FAR in one]
     found = replace(found, reservations=(*found.reservations, *contradictions))
     word, why = decided or ("", "")
     if word == REJECT:
@@ -262,7 +255,7 @@ def judge(
         return found
     if word:
         return replace(found, reservations=(*found.reservations, f"accepted: {why}"))
-    told = [one for one in limits if one not in contradictions]
+    told = [one for one in limits if one not in found.reservations]
     return replace(found, verdict=RESERVED, reservations=(*found.reservations, *told))
 
 
@@ -293,7 +286,7 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
             note = "states no figure" if empty else ""
             return LineVerdict(requirement, ANSWERED if said and not empty else UNANSWERED, None, None, stated, note, reserved)
         # A value against the bound of the term, else the word.
-        kept = bound_kept(requirement.bound, written)
+        kept = vendor_words.bound_kept(requirement.bound, written)
         verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
         return LineVerdict(requirement, verdict, None, None, stated, note, reserved)
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
@@ -316,7 +309,8 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
         return LineVerdict(requirement, SLIP, offered, margin, stated, note, reserved)
     least = required if requirement.rounded else least_accepted(required, requirement.unit)
     verdict, note = by_value(offered >= least * (1 - SAME))
-    noted = (*reserved, *filter(None, (slip, binary_note(offered, required, found.unit))))
+    far = "" if confirmed else far_above(offered, required, found.unit)
+    noted = (*reserved, *filter(None, (slip, binary_note(offered, required, found.unit), far)))
     return LineVerdict(requirement, verdict, offered, margin, stated, note, noted)
 
 
@@ -345,9 +339,11 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
         yield f"needs {int(nodes):,} clients, where the requirement has {requirement.clients:,.0f}"
     if requirement.priority == ANSWER:
         return  # its words are the answer
-    texts = [offer.stated.get(form.REMARKS, ""), *offer.beside]
-    if requirement.value is None and bound_kept(requirement.bound, offer.stated.get(form.AS_IS, "")) is None:
-        texts.append(offer.stated.get(form.AS_IS, ""))
+    texts, written = [offer.stated.get(form.REMARKS, ""), *offer.beside], offer.stated.get(form.AS_IS, "")
+    if requirement.value is None and vendor_words.bound_kept(requirement.bound, written) is None:
+        texts.append(written)
+    elif requirement.value is None and vendor_words.is_far(requirement.bound, written):
+        yield f"states {visible(written)}, where the requirement has {requirement.bound}: confirm the unit"
 
     required = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
     yield from (visible(why) for text in texts if text and (why := limits(text, partial(unasked, requirement), required)))
@@ -384,14 +380,21 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     # Neither a fill nor how long a test lasts is what a sentence bounds, nor what stands in brackets.
     bounded = not (WORDS["lasting"].search(found.before) or WORDS["fill"].match(found.after))
     own = WORDS["bounds"].finditer(in_notation(re.sub(r"\(.*?\)", "", requirement.statement))) if bounded else ()
-    bounds = (in_notation(requirement.bound), *(f"{AT_LEAST if one['least'] else AT_MOST} {one['value']}" for one in own))
+    sides = (vendor_words.AT_MOST, vendor_words.AT_LEAST)
+    bounds = (in_notation(requirement.bound), *(f"{sides[bool(one['least'])]} {one['value']}" for one in own))
     slowest = seconds and WORDS["percentile"].search(f"{found.before} | {found.after}")  # which the mean does not bound
     for bound in () if slowest else bounds:
-        kept = bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
+        kept = vendor_words.bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
         # Years are not held against hours, nor minutes against a latency, but for a time that keeps a ceiling, or of a term.
-        ceiling = bound.startswith(AT_MOST) and (kept or bound == requirement.bound)
-        limit = None if ceiling or seconds is None else _parsed(bound.split(" ", 2)[-1], "s")
+        ceiling = bound.startswith(vendor_words.AT_MOST) and (kept or bound == requirement.bound)
+        limit = None if ceiling or seconds is None else vendor_words.parsed(bound.split(" ", 2)[-1], "s")
         if kept is not None and (not seconds or not limit or (seconds > DAY, seconds < 1) == (limit > DAY, limit < 1)):
+            part = WORDS["kinds"].match(found.after)
+            if kept and part and not WORDS["kinds"].search(stated):
+                kept, shown = False, f"{number:g} {part[0]}"
+            elif kept and vendor_words.adds_up(bound, found):
+                kept, shown = False, f"{shown} as one of several"
+            kept = kept and not vendor_words.is_far(bound, written)
             return "" if kept else f"states {shown}, where the requirement has {bound}"
     if noun.startswith(("%", "percent", "per")):
         return _unasked_share(found, stated, shown)
@@ -426,9 +429,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     if counts:
         return agrees if number >= max(counts) else f"states {shown}, where the requirement has {max(counts):g}"
     is_year = FIRST_YEAR <= number <= datetime.date.today().year and not noun[:1].isalpha()
-    size = _parsed(f"{number!r} {found.after.split()[0].strip('.,;:()')}", "B") if found.after else None
+    size = vendor_words.parsed(f"{number!r} {found.after.split()[0].strip('.,;:()')}", "B") if found.after else None
     if size is not None and size <= LARGEST_REQUEST:
-        requests = {_parsed(one, "B") for one in re.findall(r"\d[\d.]* [KM]iB", stated)}
+        requests = {vendor_words.parsed(one, "B") for one in re.findall(r"\d[\d.]* [KM]iB", stated)}
         return None if not requests or size in requests else f"states {shown}, which is not asked for"
     # A term in words asks for the numbers of its own sentence alone.
     worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
@@ -445,7 +448,7 @@ def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
         written = in_notation(unit)
         # A bare `per second` counts what the requirement counts.
         written = requirement.unit if written[:1] == "/" and requirement.unit.endswith(written) else written
-        if unit and (value := _parsed(f"{found.number!r} {written}", requirement.unit)) is not None:
+        if unit and (value := vendor_words.parsed(f"{found.number!r} {written}", requirement.unit)) is not None:
             return value
     return None
 
@@ -495,7 +498,7 @@ def contradictions(requirements: Sequence[RequirementLine], offers: Mapping[str,
             found.setdefault(ident, []).append("{} is more than {}, {}".format(*shown, why))
 
     time = offers[SMALL_READ].stated.get(form.AS_IS, "") if SMALL_READ in offers else ""
-    small_read = _parsed(time, "s") if any(mark.isalpha() for mark in time) else None
+    small_read = vendor_words.parsed(time, "s") if any(mark.isalpha() for mark in time) else None
     for one in requirements:
         if one.id not in values:
             continue
@@ -547,29 +550,10 @@ def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
     return told if abs(ratio / expected - 1) <= OF_BINARY else ""
 
 
-def bound_kept(bound: str, offered: str) -> bool | None:
-    """Whether an offered value keeps the bound of a term; None where there is no bound, or the value does not read as one.
-
-    >>> bound_kept("at least 99.9 %", "98 %"), bound_kept("at most 40 kW", "35 kW"), bound_kept("at most 24 h", "2 days")
-    (False, True, False)
-    >>> bound_kept("at least 99.9 %", "99.9"), bound_kept("at most 0.5 ms", "under a millisecond"), bound_kept("", "5 ms")
-    (None, None, None)
-    """
-    most = bound.startswith(AT_MOST)
-    if not offered or not (most or bound.startswith(AT_LEAST)):
-        return None
-    required = bound.removeprefix(AT_MOST).removeprefix(AT_LEAST).strip()
-    if required.endswith(" U") and " U" in offered:  # rack units
-        required, offered = (one.partition(" U")[0] for one in (required, offered))
-    # A number alone is a share or a count.
-    alone = [one.replace(".", "").replace(",", "").strip().isdigit() for one in (required, offered)]
-    for base in BASES_OF_TERMS:
-        limit, value = (
-            None if base != "1" and is_bare else _parsed(written, base)
-            for written, is_bare in zip((required, offered), alone, strict=True)
-        )
-        if limit is not None:
-            if value is None or (base == "1" and limit <= 1 < value):
-                return None
-            return value <= limit * (1 + SAME) if most else value >= limit * (1 - SAME)
-    return None
+def far_above(offered: float, required: float, unit: ResponseUnit) -> str:
+    """A remark on a value that is many times the required one; empty for others, and for files, which a system just holds."""
+    many = offered / required if required else 0.0
+    if many < NAMED_FROM or unit.base == "file":
+        return ""
+    meant = "that bytes are meant, not bits" if many < PLAUSIBLE_TO and unit.base.startswith("B") else "the value"
+    return f"{many:.3g} {FAR} {meant}"

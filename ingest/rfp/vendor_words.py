@@ -16,8 +16,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from ingest.errors import UsageError
 from ingest.files import table_beside
-from ingest.rfp.workbook_reader import MOST_CENTS, NUMBER, number_of
+from ingest.rfp.workbook_reader import MOST_CENTS, NUMBER, SAME, number_of
+from ingest.units import parse
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 #: Words and numbers, of which a phrase consists.
@@ -43,10 +45,17 @@ _DENIED = r"(?<!\bno )(?<!\bnot )(?<!without )(?<!never )(?<!than )\b"
 PROPERTIES = [[re.compile(f"{_DENIED}(?:{one})\\b", re.IGNORECASE) for one in pair] for pair in WRITTEN["properties"]]
 #: One word of so many may be unknown; of a statement about the product, which has words of its own.
 MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
-#: A value that is stated as about so much lies within this factor; one that is at most so much may be any share of it.
-NEAR, FAR = 1.5, 1e3
+#: A value that is stated as about so much lies within this factor; one that is at most so much may be less by up to another.
+NEAR, FAR = 1.5, 50
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
+#: Words of a bound before its value.
+AT_LEAST, AT_MOST = "at least", "at most"
+#: Base units of terms, in the order in which a value is tried; a share is read as such only with its `%`, or up to 1.
+BASES_OF_TERMS = ("B/s", "W", "s", "1")
+#: From how many times what is required on a person decides: a quarter of the catalog's systems for the example sites offer more
+#: than ten times as much. Beyond such a part of a ceiling, or times a floor, whose unit has a prefix, that may be the slip.
+ASKED_FROM = 100
 
 
 class Read(NamedTuple):
@@ -62,6 +71,14 @@ def in_notation(written: str) -> str:
     for pattern, instead in NOTATIONS:
         written = pattern.sub(instead, written)
     return written
+
+
+def parsed(written: str, base: str) -> float | None:
+    """A value with its unit in base units; None for another unit or for words."""
+    try:
+        return parse(written, base, "the value")
+    except UsageError:
+        return None
 
 
 def read_value(
@@ -264,3 +281,59 @@ def more_than(text: str, own: Collection[str] = (), closed: bool = True, share: 
         near, alone = WORDS["qualifies_next"], WORDS["qualifying"]
         more = [word for word in more if near.search(text[: word.start()]) or alone.match(text, word.start())]
     return f"says more: {_quoted([word[0] for word in more])}" if more else ""
+
+
+def bound_kept(bound: str, offered: str) -> bool | None:
+    """Whether an offered value keeps the bound of a term; None where there is no bound, or the value does not read as one.
+
+    >>> bound_kept("at least 99.9 %", "98 %"), bound_kept("at most 40 kW", "35 kW"), bound_kept("at most 24 h", "2 days")
+    (False, True, False)
+    >>> bound_kept("at least 99.9 %", "99.9"), bound_kept("at most 0.5 ms", "under a millisecond"), bound_kept("", "5 ms")
+    (None, None, None)
+    """
+    pair = _against(bound, offered)
+    if pair is None:
+        return None
+    limit, value, _ = pair
+    return value <= limit * (1 + SAME) if bound.startswith(AT_MOST) else value >= limit * (1 - SAME)
+
+
+def _against(bound: str, offered: str) -> tuple[float, float, str] | None:
+    """A bound and a value in the base unit of both, and this; None where either does not read as one."""
+    if not offered or not bound.startswith((AT_MOST, AT_LEAST)):
+        return None
+    required = bound.removeprefix(AT_MOST).removeprefix(AT_LEAST).strip()
+    if required.endswith(" U") and " U" in offered:  # rack units
+        required, offered = (one.partition(" U")[0] for one in (required, offered))
+    # A number alone is a share or a count.
+    alone = [one.replace(".", "").replace(",", "").strip().isdigit() for one in (required, offered)]
+    for base in BASES_OF_TERMS:
+        limit, value = (
+            None if base != "1" and is_bare else parsed(written, base)
+            for written, is_bare in zip((required, offered), alone, strict=True)
+        )
+        if limit is not None:
+            return None if value is None or (base == "1" and limit <= 1 < value) else (limit, value, base)
+    return None
+
+
+def is_far(bound: str, offered: str) -> bool:
+    """Whether a value keeps a bound so well that the prefix of its unit may be a slip: watts for kilowatts."""
+    limit, value, base = _against(bound, offered) or (1.0, 1.0, "1")
+    prefixed = base in ("W", "B/s") or (base == "s" and limit < 1)
+    return prefixed and max(value, limit) >= ASKED_FROM * min(value, limit)
+
+
+def adds_up(bound: str, found: Counted) -> bool:
+    """Whether a value below a ceiling is one of several that together are above it: per rack, or with others of its kind.
+
+    Times are no parts of each other unless a word adds them.
+    """
+    words = in_notation(f"{found.before} | {found.number!r} {found.after}")
+    parts = [pair for amount in WORDS["amounts"].findall(words) if (pair := _against(bound, " ".join(amount)))]
+    if not parts or not bound.startswith(AT_MOST):
+        return False
+    (limit, _, base), apiece = parts[0], WORDS["apiece"].match(found.after)
+    adds = WORDS["adding"].search(words) or (base != "s" and not WORDS["among"].search(words))
+    several = sum(value for _, value, _ in parts) > limit * (1 + SAME)
+    return bool((apiece and base != "s") or (adds and several))

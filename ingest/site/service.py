@@ -225,16 +225,23 @@ class OpenQuestion(NamedTuple):
 
 
 def open_questions(
-    document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow], ranked_by: str
+    document: DocumentFacts,
+    service: Sequence[ServiceTerm],
+    used: Sequence[Step],
+    jobs: Sequence[QuantityRow],
+    written: Mapping[str, Any],
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first: of `used`, what the requirements rest on, and `ranked_by`, for an award."""
+    """The open questions, the most important first: of `used`, what the requirements rest on, and what the file has `written`.
+
+    A figure that is stated as it holds anyway counts as a default, and its question is answered.
+    """
     lacking = {key: words for key, words in COVER.items() if not getattr(document, key)}
     found = []
     if lacking:
         question = f"What do vendors have to know: {', '.join(lacking.values())}?"
         found.append(OpenQuestion("document", question, ", ".join(lacking), "the cover of the tender states it"))
-    if ranked_by:
-        found.append(OpenQuestion("award", "How are offers ranked?", ranked_by, "an award alone gives points to targets"))
+    if "award" not in written:
+        found.append(OpenQuestion("award", "How are offers ranked?", "by cost alone", "an award alone gives points to targets"))
     # The jobs whose rate is uncertain, the one that reads most first.
     reading = [(step, row) for row in jobs if (step := row.step("job_read_bandwidth")) is not None]
     for _, row in sorted(reading, key=lambda pair: -float(pair[0].value)):
@@ -247,7 +254,7 @@ def open_questions(
     ranked = [
         (one.rank, OpenQuestion(one.key, one.question, _shown(one, taken[one.quantity], jobs), one.reason))
         for one in default_records()
-        if one.quantity in taken
+        if one.quantity in taken and {*_stated(written, one.key)} != {True}
     ]
     ranked += [
         (one.rank, OpenQuestion(one.key, one.question, one.suggested, one.reason))
@@ -256,6 +263,15 @@ def open_questions(
     ]
     found += [one for _, one in sorted(ranked, key=lambda pair: pair[0])]
     return tuple({one.key: one for one in reversed(found)}.values())[::-1]
+
+
+def _stated(written: Mapping[str, Any], key: str) -> list[bool]:
+    """Whether each section of the site file that may hold a key states it; `*` in the key is any name."""
+    name, _, rest = key.partition(".")
+    if not rest:
+        return [name in written]
+    sections = written.values() if name == "*" else [written[name]] if name in written else []
+    return [one for section in sections for one in _stated(section, rest)]
 
 
 def _shown(record: DefaultRecord, step: Step, jobs: Sequence[QuantityRow]) -> str:

@@ -88,8 +88,9 @@ def test_data_for_vendors_have_the_lines_and_nothing_of_how_they_were_derived(se
     assert [one["id"] for one in lines] == [one.id for one in plan.vendor_lines]
     assert not {"computed", "low", "high", "derivation", "assumptions", "remark", "inputs"} & set().union(*lines)
     assert not {"inputs", "assumptions", "warnings", "written", "service"} & set(data)
-    heads = next(csv.reader(io.StringIO(paths["csv"].read_text(encoding="utf-8"))))
+    heads, *rows = csv.reader(io.StringIO(paths["csv"].read_text(encoding="utf-8")))
     assert not {"computed", "low", "high", "assumptions"} & set(heads)
+    assert {row[heads.index("title")] for row in rows} == {data["title"]} == {plan.tender_title}
 
 
 def test_information_that_no_binding_line_names_is_in_no_file_for_vendors(sent):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.rfp.compliance import OfferLine, binary_note, judge, meant_instead
+from ingest.rfp.compliance import OfferLine, binary_note, far_above, judge, meant_instead
 from ingest.rfp.requirement_lines import RequirementLine
 from ingest.rfp.response_form import read_unit
 
@@ -38,7 +38,40 @@ def test_a_value_off_by_a_power_of_ten_either_way_is_a_slip(power):
 )  # fmt: skip
 def test_the_limits_of_what_is_plausible_decide(ratio, slip):
     assert (meant_instead(ratio * REQUIRED, REQUIRED, GB) is not None) == slip
-    assert judged(ratio * REQUIRED).verdict == ("unit slip" if slip else "met" if ratio >= 1 else "missed")
+    met = "with reservations" if ratio >= 100 else "met"
+    assert judged(ratio * REQUIRED).verdict == ("unit slip" if slip else met if ratio >= 1 else "missed")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "told"),
+    [
+        (7.99, "met", ""), (8.01, "met", "8.01 times what is required: confirm that bytes are meant, not bits"),
+        (9.99, "met", "9.99 times what is required: confirm that bytes are meant, not bits"),
+        (10.01, "met", "10 times what is required: confirm the value"),
+        (99, "met", "99 times what is required: confirm the value"),
+        (101, "with reservations", "101 times what is required: confirm the value"),
+        (2e4, "with reservations", "2e+04 times what is required: confirm the value"),
+    ],
+)  # fmt: skip
+def test_many_times_what_is_required_is_named_and_from_a_hundred_times_on_decided(ratio, verdict, told):
+    found = judged(ratio * REQUIRED)
+    assert (found.verdict, found.notes) == (verdict, told)
+    assert far_above(ratio * 2e6, 2e6, read_unit("files")) == ""
+
+
+@pytest.mark.parametrize(
+    ("bound", "offered", "verdict"),
+    [
+        ("at most 40 kW", "25 W", "with reservations"), ("at most 40 kW", "0.41 kW", "met"), ("at most 40 kW", "25 kW", "met"),
+        ("at least 1 GB/s", "3100 GB/s", "with reservations"), ("at least 1 GB/s", "3.1 GB/s", "met"),
+        ("at most 0.5 ms", "0.2 us", "with reservations"), ("at most 24 h", "5 min", "met"),
+        ("at most 40 kW", "41 kW", "missed"),
+    ],
+)  # fmt: skip
+def test_a_bound_that_is_kept_by_far_is_asked_for_its_unit(bound, offered, verdict):
+    line = OfferLine("S-A", "yes", None, None, {"Comply": "yes", "As-is value": offered})
+    found = judge(RequirementLine("S-A", "mandatory", None, "", bound=bound), line, False)
+    assert (found.verdict, "confirm the unit" in found.notes) == (verdict, verdict == "with reservations")
 
 
 def test_a_value_is_too_high_by_no_more_than_the_prefix_of_its_unit():

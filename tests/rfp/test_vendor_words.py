@@ -8,15 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.files import table_beside
-from ingest.rfp.compliance import _parsed, unasked
+from ingest.rfp.compliance import unasked
 from ingest.rfp.requirement_lines import RequirementLine
-from ingest.rfp.vendor_words import limits, read_value
+from ingest.rfp.vendor_words import limits, parsed, read_value
 from ingest.rfp.workbook_reader import number_in, number_of
 
 RATE = RequirementLine("R-READ-03", "mandatory", 433e9, "B/s", 22, statement="at least 433 GB/s from 22 clients",
                        conditions="sequential 1 MiB read; at 85 % fill; for 30 min")  # fmt: skip
 WARRANTY = RequirementLine("S-MEDIA-01", "mandatory", None, "", bound="at least 5 years", statement="Warranty for 5 years.")
 FAILURES = RequirementLine("S-DUR-02", "mandatory", None, "", statement="Data shall survive 2 failures of drives.")
+POWER = RequirementLine("S-FAC-02", "mandatory", None, "", bound="at most 40 kW", statement="It shall take no more than 40 kW.")
+SHARE = RequirementLine(
+    "S-AVAIL-04", "mandatory", None, "", bound="at least 70 %", statement="It shall deliver at least 70 % of each rate."
+)
+REBUILD = RequirementLine(
+    "S-AVAIL-06", "mandatory", None, "", bound="at most 24 h", statement="It shall be restored within 24 h."
+)
+LINES = {"RATE": RATE, "WARRANTY": WARRANTY, "FAILURES": FAILURES, "POWER": POWER, "SHARE": SHARE, "REBUILD": REBUILD}
 
 #: Remarks of offers: what takes back, conditions or postpones, and what confirms; those in lists were written before the rules.
 REMARKS = table_beside(__file__, "remarks.yaml")
@@ -50,7 +58,7 @@ def test_a_confirmation_hides_no_limit(plain, limiting, before):
 
 @pytest.mark.parametrize(("remark", "line", "why"), REMARKS["numbers"])
 def test_numbers_of_a_remark_are_held_against_what_is_asked(remark, line, why):
-    assert found(remark, {"RATE": RATE, "WARRANTY": WARRANTY, "FAILURES": FAILURES}[line]) == why
+    assert found(remark, LINES[line]) == why
 
 
 @given(
@@ -70,7 +78,7 @@ def test_a_comma_before_three_digits_groups_an_amount_of_a_thousand():
 def read(written, base="B/s", factor=1e9, required=433e9):
     return read_value(
         written,
-        lambda text: _parsed(text, base),
+        lambda text: parsed(text, base),
         lambda value: required / 3 <= value <= required * 10,
         lambda number: number * factor,
     )
@@ -93,6 +101,14 @@ def test_a_value_is_read_in_any_notation(written, value, beside):
         value, beside = 450e6, ""
     assert (answer.value, answer.beside) == (value if value is None else pytest.approx(value), beside)
     assert bool(answer.why) == (value is None)
+
+
+@pytest.mark.parametrize(("written", "value"), [
+    ("4 billion", 4e9), ("1.5 million", 1.5e6), ("3 mio", 3e6), ("2 bn files", 2e9), ("2 Milliarden", 2e9), ("4 thousand", 4e3),
+    ("4 Billionen", None), ("1 Billion Dateien", None),  # a billion of other languages is a thousand times one
+])  # fmt: skip
+def test_a_count_is_read_in_words_and_a_rate_is_not(written, value):
+    assert (read(written, "file", 1, 1e6).value, read(written).value) == (value, None)
 
 
 @given(st.integers(1, 10**9), st.sampled_from([",", ".", " ", "'"]))

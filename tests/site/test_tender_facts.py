@@ -190,6 +190,16 @@ def test_a_question_names_the_default_that_the_plan_uses():
     assert {one.quantity for one in default_records()} >= {"outage_restart_seconds", "fill_limit"}
 
 
+@pytest.mark.parametrize("key", ["jobs.*.checkpoint.drain_time", "jobs.*.checkpoint.restart_time"])
+def test_a_suggestion_that_the_buyer_states_for_every_job_is_no_open_question(key):
+    """The plan has the value of the suggestion either way; what the file says decides."""
+    asked = {one.key: one.suggested for one in planned().open_questions}
+    job, name = SITE["jobs"]["train"] | {"nodes": 2}, key.rpartition(".")[2]
+    stated = job | {"checkpoint": {"keep": 1, name: asked[key]}}
+    for jobs, left in (({"a": stated}, False), ({"a": stated, "b": stated}, False), ({"a": stated, "b": job}, True)):
+        assert (key in {one.key for one in planned(jobs=jobs).open_questions}) == left, jobs
+
+
 def test_an_emulated_accelerator_is_named_emulated_everywhere(run):
     site = EXAMPLES / "enterprise-64-nodes.yaml"
     page = run("plan", site, "--set", "jobs.scans.basis=emulated", "--samples", 0, "-v").out

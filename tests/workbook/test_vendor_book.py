@@ -131,6 +131,17 @@ COVER = {"title": "Storage for training", "buyer": "University of X", "reference
          "answers_by": "2027-01-31 12:00", "contact": "tender@example.org"}  # fmt: skip
 
 
+@pytest.mark.parametrize(("words", "lines_"), [(1, 1), (12, 3)])
+def test_a_title_is_seen_whole_on_the_first_sheet(words, lines_):
+    """73 characters of 18 points fit beside each other; the mark of a draft takes 27 of them."""
+    site = yaml.safe_load(SITES[0].read_text(encoding="utf-8")) | {
+        "document": COVER | {"title": " ".join(["of training"] * words)}
+    }
+    sheet = openpyxl.load_workbook(io.BytesIO(vendor_workbook(ingest.plan(site, samples=0))))["Read-me"]
+    assert sheet["A1"].alignment.wrap_text
+    assert sheet.row_dimensions[1].height == 36 * lines_
+
+
 def test_the_cover_says_who_buys_by_when_and_what_and_service_clauses_are_whole():
     site = yaml.safe_load(SITES[0].read_text(encoding="utf-8"))
     given = ingest.plan({**site, "document": COVER, "service": "suggested"}, samples=0)

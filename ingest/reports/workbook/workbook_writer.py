@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 from ingest.files import now
 from ingest.reports.labels import texts, unit_word
 from ingest.reports.workbook.derivation_cells import Cells, line_of
-from ingest.reports.workbook.sheet import CellContent, CellFormula, NumberCell, SheetLayout, SheetWriter, Styles, seen, style_of
+from ingest.reports.workbook.sheet import (
+    CellContent,
+    CellFormula,
+    NumberCell,
+    SheetLayout,
+    SheetWriter,
+    Styles,
+    lines_of,
+    seen,
+    style_of,
+)
 from ingest.requirement import said_of
 from ingest.text import visible
 
@@ -23,8 +33,8 @@ if TYPE_CHECKING:
 
 #: Height of a heading and of the room above it, in points.
 SECTION = 26.0
-#: Height of the title of a sheet, in points.
-TITLE = 36.0
+#: Height of a line of the title of a sheet, in points, and how much wider its letters are than those of cells: 18 points to 11.
+TITLE, WIDER_TITLE = 36.0, 18 / 11
 #: Among the properties of a workbook that calculates.
 ABOUT = "Made by ingest. Yellow cells may be changed; everything else follows."
 #: What stays free on a sheet whose cells are locked.
@@ -229,7 +239,7 @@ def add_section(sheet: SheetWriter, heading: str) -> int:
 def add_title(sheet: SheetWriter, title: str, last: int) -> None:
     """Write the title of a sheet across its columns, up to the last one."""
     sheet.sheet.merge_range(0, 0, 0, last, seen(title), sheet.styles["title"])
-    sheet.sheet.set_row(0, TITLE)
+    sheet.sheet.set_row(0, TITLE * lines_of(title, sum(sheet.layout.widths[: last + 1]) / WIDER_TITLE))
 
 
 def banner() -> CellFormula:
