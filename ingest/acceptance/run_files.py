@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from itertools import combinations, takewhile
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -279,20 +279,21 @@ def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _copies(runs: Mapping[str, Sequence[Run]]) -> Iterator[str]:
-    """Runs of a test whose figures have one ratio to those of another, which nobody measures, and the remarks on each run."""
-    for run in (run for some in runs.values() for run in some):
-        yield from (f"{run.test}: {run.file}: {remark}" for load in run.loads for remark in load.remarks)
-    for first, second in (pair for some in runs.values() for pair in combinations(some, 2)):
-        told = [f"{one.rate:.12g} {one.seconds} {one.latency_seconds} {one.handled}" for one in first.loads]
-        if told == [f"{one.rate:.12g} {one.seconds} {one.latency_seconds} {one.handled}" for one in second.loads]:
-            yield f"runs with the same figures to the last digit: {listed((first.file, second.file))}"
-            continue
-        figures = [[number for load in run.loads for number in load.figures] for run in (first, second)]
-        ratios = [f"{one / other:.5f}" for one, other in zip(*figures, strict=False) if one and other]
-        for ratio, alike in Counter(ratios).most_common(1):
-            if alike >= max(ALIKE * len(ratios), 2):
-                files = listed((first.file, second.file))
-                yield f"runs of which {alike} of {len(ratios)} figures have one ratio ({ratio}): {files}"
+    """The remarks on each run, and the runs of a test of which one was made of another."""
+    for some in runs.values():
+        for run in some:
+            yield from (f"{run.test}: {run.file}: {remark}" for load in run.loads for remark in load.remarks)
+        copied = [run.file for run in some if any(_copied(run, other) for other in some if other is not run)]
+        if copied:
+            yield f"runs with the same figures to the last digit, or one ratio between them: {listed(copied)}"
+
+
+def _copied(run: Run, other: Run) -> bool:
+    """Whether two runs have the same rates and latencies, or figures of which many have one ratio: nobody measures that."""
+    seen, same = ([[one.rate, one.seconds, one.latency_seconds, one.handled] for one in each.loads] for each in (run, other))
+    figures = ([number for load in each.loads for number in load.figures] for each in (run, other))
+    ratios = [f"{one / another:.5f}" for one, another in zip(*figures, strict=False) if one and another]
+    return seen == same or max(Counter(ratios).values(), default=0) >= max(ALIKE * len(ratios), 2)
 
 
 def _gathered(paths: Iterable[str | Path], read: dict[str, Path], seen: set[str]) -> tuple[list[Run], dict[str, str]]:

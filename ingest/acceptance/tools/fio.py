@@ -356,7 +356,10 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         for spread in ("lat_ns", "clat_ns")
         for key in ("mean", "max", "stddev")
     ]
-    shares = [share for job in jobs for share, *_ in _bins(job, where) if LEAST_BIN < share < 1]
+    bins = [_bins(job, where) for job in jobs]
+    if not metadata and not all(bins):
+        remarks.append("no histogram of latencies in the result")
+    shares = [share for one in bins for share, *_ in one if LEAST_BIN < share < 1]
     logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
     return Observed(
         name=name,
@@ -408,7 +411,7 @@ SLEPT = 0.9
 SEEN, LATE_DISKS = 0.75, 0.5
 #: New random contents that one processor makes at most, B/s, beside the seconds that its clock cuts off: fio 3.33 makes 2 to 5
 #: GB/s on one of 2023, and with buffers that are filled once writes 17 GB for each second of it.
-DRAWN, TICKS = 15e9, 0.1
+DRAWN, TICKS = 15e9, 0.02
 #: Share of the requests below which fio rounds a bin up.
 LEAST_BIN = 1e-4
 #: Half the width of the bins of percentiles, and requests by which a share of all may miss a whole number.
@@ -473,9 +476,8 @@ def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> 
 
 def _bins(job: Mapping[str, Any], where: str) -> list[tuple[float, float, float]]:
     """The bins of a histogram that have requests: their share, and their least and largest latency, s."""
-    parts: list[tuple[float, float, float]] = []
+    parts, start = list[tuple[float, float, float]](), 0.0
     for key, unit in (("latency_ns", 1e-9), ("latency_us", 1e-6), ("latency_ms", 1e-3)):
-        start = 0.0
         for edge, percent in table(job.get(key) or {}, f"{where}: {key}").items():
             end = float(edge) * unit if edge.isdigit() else math.inf
             if share := number(percent, f"{where}: {key}") / 100:
