@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -50,6 +51,10 @@ CLOCKS = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S")
 SKEW, ZONES = 60, 14 * 3600
 #: Age and span of runs from which a caution names them, seconds.
 OLD, LONG = 90 * 86_400, 30 * 86_400
+#: Least share of the figures of two runs that have one ratio where one was made of the other.
+ALIKE = 0.5
+#: Seconds that the clock of a script cuts off.
+WHOLE_SECONDS = 2
 #: File systems in memory, as `stat -f` names them, and their usual folders.
 IN_MEMORY = ("tmpfs", "ramfs")
 MEMORY_FOLDERS = re.compile(r"(?:^|[\s=\"'])(?:/dev/(?:shm|ram\d*|zero|null)|/run)(?:[/\s\"']|$)")
@@ -157,7 +162,7 @@ def counted_runs(
         record, number = _record_of(run, recorded_runs)
         content = contents.get(Path(run.file), "")
         recorded = None if record is None else content in record.hashes.values()
-        why = "; ".join(filter(None, (_refusal(run, by_id, runs), *_unlike_record(run, record, recorded))))
+        why = "; ".join(filter(None, (_refusal(run, by_id, runs), *_unlike_record(run, record, recorded, by_id.get(run.test)))))
         hosts = run.hosts or ((record.host,) if record else ())
         evidence.append(Evidence(run.file, run.test, number, clock_of(run), hosts, content, recorded, why))
         if why:
@@ -188,8 +193,8 @@ def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | No
     return records.get(name), int(last[2])
 
 
-def _unlike_record(run: Run, record: Record | None, recorded: bool | None) -> Iterator[str]:
-    """Where a result does not agree with the record of its script, or with the calendar."""
+def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test: AcceptanceTest | None) -> Iterator[str]:
+    """Where a result does not agree with the record of its script, its list of clients, or the calendar."""
     named, clock = NUMBERED.findall(run.file), clock_of(run)
     if named and named[-1][0] != run.test:
         yield f"file: named {named[-1][0]}, holds a result of {run.test or 'no test'}"
@@ -212,6 +217,27 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None) -> It
     slack = SKEW if zoned else ZONES
     if clock is not None and not record.began - slack <= clock <= record.ended + slack:
         yield "clock: found another time than the script recorded"
+    text = "" if test is None else test.files.get(f"fio/{test.id}.fio", "")
+    least = _seconds(run) * (1 - SHORT) + sum(
+        int(ramp) / 1000 for ramp in re.findall(r"^ramp_time=(\d+)ms$", text, re.MULTILINE)
+    )
+    if record.ended - record.began + WHOLE_SECONDS < least:
+        yield f"time: the script took {record.ended - record.began:,.0f} s, expected at least {least:,.0f} s of ramp and run"
+    clients = base / f"{run.test}.hosts"
+    if clients.is_file():
+        lines = read_text(clients, WRITTEN_BY_SCRIPTS).split()
+        names = [re.sub(r"^ip6?:|,.*$", "", line) for line in lines]
+    else:
+        names = [record.host]
+        if test is not None and test.scale == "full":
+            yield f"hosts: no list of clients of its script ({clients.name}) next to the result"
+    # Tools other than fio write what a machine calls itself: compared without its domain, not with addresses.
+    own = [one for one in run.hosts if one not in names]
+    if run.tool != "fio":
+        short = [name.partition(".")[0] for name in names if not re.match(r"[\d.]+$|.*:", name)]
+        own = [one for one in own if len(short) == len(names) and not any(map(one.partition(".")[0].startswith, short))]
+    if own:
+        yield f"hosts: found {listed(own)}, expected those of its script: {listed(names, 8)}"
     if record.file_system in IN_MEMORY:
         yield f"file system: found {record.file_system}, which is in memory"
 
@@ -253,15 +279,21 @@ def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _copies(runs: Mapping[str, Sequence[Run]]) -> Iterator[str]:
-    """Runs with the figures of another to the last digit, which nobody measures twice, and the remarks on each run."""
-    figures: dict[tuple[object, ...], list[str]] = {}
-    for run in (run for some in runs.values() for run in some):
-        seen = tuple((load.rate, load.seconds, load.latency_seconds, load.handled) for load in run.loads)
-        figures.setdefault(seen, []).append(run.file)
-        yield from (f"{run.test}: {run.file}: {remark}" for load in run.loads for remark in load.remarks)
-    for files in figures.values():
-        if len(files) > 1:
-            yield f"runs with the same figures to the last digit: {listed(files)}"
+    """The remarks on each run, and the runs of a test of which one was made of another."""
+    for some in runs.values():
+        for run in some:
+            yield from (f"{run.test}: {run.file}: {remark}" for load in run.loads for remark in load.remarks)
+        copied = [run.file for run in some if any(_copied(run, other) for other in some if other is not run)]
+        if copied:
+            yield f"runs with the same figures to the last digit, or one ratio between them: {listed(copied)}"
+
+
+def _copied(run: Run, other: Run) -> bool:
+    """Whether two runs have the same rates and latencies, or figures of which many have one ratio: nobody measures that."""
+    seen, same = ([[one.rate, one.seconds, one.latency_seconds, one.handled] for one in each.loads] for each in (run, other))
+    figures = ([number for load in each.loads for number in load.figures] for each in (run, other))
+    ratios = [f"{one / another:.5f}" for one, another in zip(*figures, strict=False) if one and another]
+    return seen == same or max(Counter(ratios).values(), default=0) >= max(ALIKE * len(ratios), 2)
 
 
 def _gathered(paths: Iterable[str | Path], read: dict[str, Path], seen: set[str]) -> tuple[list[Run], dict[str, str]]:

@@ -109,6 +109,7 @@ class Observed:
     #: the options that fio recorded, each set of them once; None for an entry without
     recorded: tuple[Mapping[str, str] | None, ...] = ()
     contradictions: tuple[str, ...] = ()  # figures of the result that do not agree with each other, in words
+    figures: tuple[float, ...] = ()  # that chance decides, each in its place: no two runs have the ratio of one in many
     remarks: tuple[str, ...] = ()  # what a run seldom shows that was as stated, in words; it fails nothing
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 import shlex
 from datetime import datetime, timedelta
@@ -93,7 +94,7 @@ access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
 {noise}WARNING: Expected aggregate file size       = 16777216
 WARNING: Stat() of aggregate file size      = 16777216
-WARNING: Using actual aggregate bytes moved = {mib * took * 2**20:.0f}
+WARNING: Using actual aggregate bytes moved = {round(mib * took * 2**20 / xfer) * xfer}
 read      {mib:.2f}  {mib * 2**20 / xfer:.2f}  0.000227  {sizes}  0.000041   {took:.2f}  0.016000  {took:.2f}  0
 
 Summary of all tests:
@@ -148,7 +149,7 @@ def elbencho_json(label, hosts, threads, rate, phase="READ", seconds=1800, block
                 "elapsed_time_ms": str(seconds * 1000),
                 "iops": str(rate // block),
                 "bytes/s": str(rate),
-                "bytes": str(rate * seconds),
+                "bytes": str(round(rate * seconds / block) * block),
                 "cpu%": "7",
                 "latency": {"IO": {"min_us": "80", "avg_us": str(hosts * threads * block * 1e6 / rate), "max_us": "9000000"}},
             },
@@ -196,10 +197,15 @@ def fio_results(tests, folder, factor, requirements=(), runs=3, parts=None):
 
 
 def fio_job(load, rate, options):
-    """One thread of a load that moves data."""
+    """One thread of a load; fio counts a file that it opens or creates as a read of its bytes."""
     none = {"bw_bytes": 0, "io_bytes": 0, "total_ios": 0, "runtime": 0}
-    done = paced({"runtime": load.seconds * 1000}, rate / load.clients / load.threads, load.io_bytes, load.depth)
-    ways = {way: done if way == load.operation else none for way in ("read", "write")}
+    size, each = load.io_bytes or int(options["filesize"]), rate / load.clients / load.threads
+    ended = math.ceil(1000 * (load.seconds or load.handled / rate))
+    done = paced({"runtime": ended}, each * (1 if load.unit == "B/s" else size), size, load.depth)
+    # The middle of a bin of fio, 64 for each power of two.
+    slow, width = 1.2 * done["lat_ns"]["mean"], 1 << int(1.2 * done["lat_ns"]["mean"]).bit_length() - 7
+    done["clat_ns"] = {"mean": slow / 1.2, "percentile": {"99.000000": slow // width * width + width // 2}}
+    ways = {way: done if way == ("write" if load.operation == "write" else "read") else none for way in ("read", "write")}
     return {"jobname": load.name, "port": 1, "job options": options, **ways}
 
 

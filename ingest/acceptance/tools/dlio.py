@@ -197,7 +197,10 @@ def read(text: str, path: str) -> list[Run] | None:
     recorded = _recorded(Path(path).parent / ".hydra/config.yaml")
     unbuffered = recorded.get("reader.odirect") == "True"
     load = Observed(test, "read", rate, "sample/s", clients=clients, memory_bytes=None if unbuffered else memory)
-    load = replace(load, recorded=(recorded,) if recorded else (), contradictions=tuple(_contradictions(found, metric, rate)))
+    each = metric.get(RATE.replace("_mean", ""))
+    figures = tuple(number(one, f"{path}: {RATE}") for one in each) if isinstance(each, list) and len(each) > 2 else ()
+    load = replace(load, recorded=(recorded,) if recorded else (), figures=figures)
+    load = replace(load, contradictions=tuple(_contradictions(found, metric, rate)))
     shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
     printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
     if printed and rate:

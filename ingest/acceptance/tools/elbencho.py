@@ -109,6 +109,7 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
         direct=_SWITCH.get(str(facts.get("direct_io")).lower()),
         latency_seconds=latency,
         depth=count("io_depth"),
+        figures=tuple(number(facts[name], f"{path}: {name}") for name in ("min_us", "max_us") if name in facts),
     )
     # Milliseconds and requests per second are whole numbers: beyond that the lower of several figures counts.
     by_bytes = (count("bytes") or 0) / (load.seconds - 1e-3) if load.seconds and load.seconds > 1e-3 else 0
@@ -128,6 +129,8 @@ def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iter
     if f'"-s" "{facts.get("file_size")}"' not in str(facts.get("command")):
         yield f"size of a file: found {facts.get('file_size')} B, expected that of the command line"
     moved, requests = (number(facts.get(name), f"{path}: {name}") for name in ("bytes", "iops"))
+    if load.io_bytes and moved % load.io_bytes:
+        yield f"bytes: found {moved:,.0f}, expected whole blocks of {load.io_bytes:,} B"
     if load.seconds and abs(load.rate - moved / load.seconds) > ROUNDED * load.rate:
         yield f"rate: found {load.rate:,.0f} B/s, expected {moved / load.seconds:,.0f} B/s of its bytes and time"
     first = table(facts.get("first_done", {}), f"{path}: first_done")

@@ -117,6 +117,7 @@ def _read(text: str, path: str) -> Run:
         io_bytes=float(size) if operation == "open" and size else None,
         handled=float(solve("files_of_all_tasks", files)) if each else None,
         errors=errors_in(text),
+        figures=tuple(map(float, re.findall(r"^[ \t]*(?:File|Tree) \w+.*?([\d.]+)[ \t]+[\d.]+[ \t]*$", text, re.MULTILINE))),
     )
     load = replace(load, contradictions=tuple(_contradictions(rows, load, text, command)))
     return Run("mdtest", path, test, (load,), launched[1], began=group(_AT.format("started"), text), command=command)

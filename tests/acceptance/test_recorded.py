@@ -1,0 +1,91 @@
+"""Results that four tools left on one machine, and edits of them: the results have no word of caution, each edit has one."""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import finished
+from outputs import listed_anew
+from plans import plan, times
+
+import ingest
+
+pytestmark = pytest.mark.usefixtures("short_rehearsal")
+EDITS, RECORDED = (yaml.safe_load(Path(__file__).with_name(name).read_text()) for name in ("edits.yaml", "recorded.yaml"))
+#: What a run has of its own when its figures are those of another.
+OWN = (
+    r'"timestamp(?:_ms)?" : \d+|"time" : ".*"|^(?:Began|StartTime|Finished) .*$|^-- .* --$|"iso_start_date":"[^"]*"|run\d\.json'
+)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Two runs of fio on this machine, as their scripts leave them, beside recorded ones of the other tools."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "storage").mkdir()
+    tools = ["fio", "ior", "mdtest", "elbencho"]
+    made = ingest.accept(plan(folder, times(1e-3)), folder / "tests", scale="1node", repeats=2, tool=tools)
+    for test in ("T-READ-01-fio", "T-WRITE-01-fio"):
+        finished("sh", f"fio/{test}.sh", cwd=folder / "tests", TARGET=str(folder / "storage"))
+    for name, run in RECORDED.items():
+        path, ident = folder / "tests/results" / name, name.partition(".")[0]
+        path.write_text(run["text"])
+        path.with_name(f"{ident}.tests.sha256").write_text(f"{made.manifest_hash}  -\n")
+        with path.with_name(f"{ident}.sha256").open("a") as log:
+            log.write(
+                f"# {run['ran'][0]} {run['ran'][1]} node1 nfs {name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"
+            )
+    return folder / "tests"
+
+
+def words_on(folder, test):
+    """What the verdict says of a test beside its figures."""
+    answer = ingest.verdict(folder, folder / "results")
+    why = next(one.why for one in answer.tests if one.id == test)
+    return [text for text in (*answer.warnings, why * why.startswith("not valid")) if test in text or text == why]
+
+
+def edited(text, own, change):
+    """A result with the changes of an edit: figures of another run, bins of latencies one lower, factors, other words."""
+    if "copy" in change:
+        kept = iter(re.findall(OWN, own, re.MULTILINE))
+        text = re.sub(OWN, lambda _: next(kept), text, flags=re.MULTILINE)
+    for bins in re.findall(r'"latency_[num]s" : (\{.*?\})', text, re.DOTALL) if "bins" in change else ():
+        found = json.loads(bins)
+        text = text.replace(bins, json.dumps(dict(zip(found, [*list(found.values())[1:], 0], strict=True))), 1)
+    for pattern, factor in change.get("times", {}).items():
+
+        def scaled(at, factor=factor):
+            digits = len(at[1].partition(".")[2])
+            return f"{at.string[at.start() : at.start(1)]}{float(at[1]) * factor:.{digits}f}{at.string[at.end(1) : at.end()]}"
+
+        text = re.sub(pattern, scaled, text, flags=re.MULTILINE)
+    for pattern, new in change.get("swap", {}).items():
+        text = re.sub(pattern, new, text, flags=re.MULTILINE)
+    return text
+
+
+def test_results_as_their_tools_left_them_pass_without_a_word(ran):
+    answer = ingest.verdict(ran, ran / "results")
+    assert answer.refused == {}
+    for test in {name.partition(".")[0] for name in RECORDED} | {"T-READ-01-fio", "T-WRITE-01-fio"}:
+        assert next(one.result for one in answer.tests if one.id == test) == "pass"
+        assert words_on(ran, test) == []
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_has_its_word_though_all_hashes_are_made_anew(ran, tmp_path, name):
+    folder, change = shutil.copytree(ran, tmp_path / "tests"), EDITS[name]
+    first, *others = sorted((folder / "results").glob(f"{change['test']}.run*.*"))
+    source = first.read_text()
+    for path in others if "copy" in change else (first, *others):
+        own = path.read_text()
+        text = edited(source if "copy" in change else own, own, change)
+        assert text != own
+        path.write_text(text)
+        listed_anew(path)
+    assert change["word"] in " ".join(words_on(folder, change["test"]))
