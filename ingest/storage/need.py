@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import Sizes
 from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.question import option, quantities_in
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
@@ -23,7 +23,7 @@ from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
 from ingest.sizing.resolve import machine_of
-from ingest.units import display, parse, request_size
+from ingest.units import display, request_size
 
 #: Random reads per second, which a need has of its own where they are not those of its read bandwidth.
 REQUESTS_NEEDED = "io_per_second_needed"
@@ -120,7 +120,7 @@ def from_numbers(**written: str | float | None) -> dict[str, Input]:
     for one, name in PLAIN.items():
         text, shown = written.get(one), f"--{one.replace('_', '-')}"
         if text is not None:
-            found[name] = Input(check_value(name, parse(text, unit_of(name), shown), shown), origin="user")
+            found[name] = Input(read_value(name, text, shown), origin="user")
     return found
 
 
