@@ -60,6 +60,9 @@ class CommonOptions(TypedDict, total=False):
 
 MODEL = option("Id, alias or YAML file of a model; a list, or text with commas, for several scenarios.", "ID")
 GPU = option("Id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.", "ID")
+#: Those of a question about one job.
+ONE_MODEL = option("Id, alias or YAML file of the model.", "ID")
+CARD = option("Id, alias or YAML file of the GPU.", "ID")
 #: The GPU of a question about memory that names none.
 USUAL_GPU = "h100-sxm"
 #: Options of questions about memory.
@@ -133,6 +136,12 @@ class NodeOptions(TypedDict, total=False):
 
 class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
     """The machine of a job, of one size or of several."""
+
+
+class OneJobOptions(GpusOptions, NodeOptions, RateOptions, CommonOptions, total=False):
+    """The options of a job of one size."""
+
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
 
 
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
@@ -377,6 +386,8 @@ def known_quantities(
         known |= from_fields({"guidance_read_bandwidth": guidance.read_bandwidth, "guidance_gpus": guidance.gpus_per_unit})
     if model is not None:
         named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
+        if "dataset_bytes" in job.settings:  # its samples follow from it
+            del named["dataset_samples"]
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
         known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})
