@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache, lru_cache
+from typing import Any
 
 from ingest.configuration import binary_first
 from ingest.errors import UsageError, brief, nearest
@@ -71,6 +72,8 @@ _NUMBER = re.compile(
 )
 #: One comma: a thousand to some readers, a fraction to others.
 _EITHER = re.compile(r"[+-]?[0-9]{1,3},[0-9]{3}")
+#: One point: the same two readings, of which only the fraction is meant where a unit is stated.
+POINTED = re.compile(r"[1-9][0-9]{0,2}\.[0-9]{3}")
 #: A second number behind a blank or a unit: the thousands of the first, or another quantity.
 _FURTHER = re.compile(r"[\sA-Za-z][0-9]")
 #: A longer text, or a number with more digits, is a slip of the pen or an attack.
@@ -89,7 +92,7 @@ UNSTATED = {
 }
 #: Of times that are never as long as an hour, or as short as a second, and of systems: a word of a name -> the units instead.
 LIKELY = {"latency": ("us", "ms"), "decode": ("us", "ms"), "mtti": ("h", "d"), "duration": ("h", "d"), "repair": ("h", "d"),
-          "capacity": ("TB", "PB")}  # fmt: skip
+          "retention": ("h", "d"), "first": ("ms", "s"), "capacity": ("TB", "PB")}  # fmt: skip
 #: Amounts that programs print in full: a whole number from `FULL_NUMBER` on needs no unit, unless it is that of a small thing.
 PRINTED = {"B": ("MB", "GB"), "FLOP": ("MFLOP", "GFLOP")}
 FULL_NUMBER = 1000
@@ -181,17 +184,20 @@ def _slips(suffix: str, unit: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if physical(unit_factor(one)[1]) == physical(unit)]
 
 
-def parse(written: object, unit: str, what: str) -> float:
+def parse(written: object, unit: str, what: str, whole: bool | None = None) -> float:
     """Return a number in base units from what a person wrote.
 
     A number that is no text is in base units already. In text, the unit of a time, a rate of bytes or FLOPs, or a price of
     energy is never guessed, nor that of fewer than a thousand bytes; a bare prefix (`15T`) counts where no unit is needed; `%`
-    is a share. Commas group thousands; where one comma may as well be a decimal one (`1,500 GB`), the text is refused.
+    is a share. Commas group thousands; where one comma may as well be a decimal one (`1,500 GB`), the text is refused; so is a
+    count with a point before three digits (`1.000`).
 
     Args:
         written: text such as `16MiB`, `35 TFLOP/s`, `30 min`, `70%`, or a number.
         unit: the base unit expected, for example `B/s/GPU`.
         what: the option, key or quantity, for the message.
+        whole: whether it counts what comes whole; False for a rate or a mean of counts, whose point may be a decimal one unless
+            zeros end it. Without, its unit tells.
 
     Raises UsageError: no number, not finite, an unknown unit, a unit of another kind, or none where one is needed.
     """
@@ -212,9 +218,12 @@ def parse(written: object, unit: str, what: str) -> float:
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""
         raise UsageError(f"{what}: found {brief(written)}, expected a finite number, {_example(unit)}{kind}")
-    if unit in COUNTED and unit != "GPU-hour" and re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", text):  # half of Europe groups so
-        whole = text.replace(".", "")
-        raise UsageError(f"{what}: found {brief(written)}, expected a count without a point; did you mean '{whole}'?")
+    if POINTED.fullmatch(text):  # half of Europe groups so
+        grouped = text.replace(".", "")
+        if whole or (whole is None and unit in COUNTED):
+            raise UsageError(f"{what}: found {brief(written)}, expected a count without a point; did you mean '{grouped}'?")
+        if whole is False and text.endswith("0"):  # nobody ends a fraction with a zero
+            raise UsageError(f"{what}: {brief(written)} can be read in two ways, expected {float(text):g} or {grouped}")
     digits = match[1].replace("_", "").replace(",", "")
     number: float = float(digits) if re.search("[.eE]", digits) else int(digits)
     suffix = (match[2] or "").replace("\u03bc", "\u00b5")  # a Greek letter for the sign of the prefix
@@ -227,6 +236,8 @@ def parse(written: object, unit: str, what: str) -> float:
         if meant := needs_unit(number, unit, suffix):
             meant = next((of for at, of in LIKELY.items() if at in what and unit_factor(of[0])[1] == physical(unit)), meant)
             spelled = [f"{match[1]}{'' if one.startswith('/') else ' '}{one}" for one in meant]
+            if meant == PRINTED["B"] and POINTED.fullmatch(text):
+                spelled[1] = f"{text.replace('.', '')} B"
             if number >= LARGE and not suffix:  # of base units, as programs print them
                 spelled = [f"{match[1]} {physical(unit)}", display(number, unit, binary=False)]
             raise UsageError(
@@ -244,9 +255,9 @@ def parse(written: object, unit: str, what: str) -> float:
                 meant_time = display(seconds, "s", digits=9).replace(",", "")
                 raise UsageError(f"{what}: found {brief(written)}, expected one number; did you mean '{meant_time}'?") from None
             if _FURTHER.search(suffix):
-                whole = f"one number without blanks and one unit, {_example(unit)}"
-                whole += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
-                raise UsageError(f"{what}: found {brief(written)}, expected {whole}") from None
+                form = f"one number without blanks and one unit, {_example(unit)}"
+                form += "; the kind of the GPU goes to --gpu" if unit == "GPU" else ""
+                raise UsageError(f"{what}: found {brief(written)}, expected {form}") from None
             if power := re.fullmatch(r"10(?:\^|\*\*)([0-9]{1,2})", text):
                 raise UsageError(f"{what}: found {brief(written)}, expected a number; did you mean '1e{power[1]}'?") from None
             strange = str(error)
@@ -270,14 +281,16 @@ def parse(written: object, unit: str, what: str) -> float:
     return _finite(number * factor, written, unit, what)
 
 
-def written_in_file(number: object) -> object:
+def written_in_file(number: Any) -> Any:
     """Return what a person wrote into a file: a number there is text whose unit is missing, unlike one from Python.
 
-    >>> written_in_file(30), written_in_file({"typical": 0.5}), written_in_file("30 min")
-    ('30', {'typical': '0.5'}, '30 min')
+    >>> written_in_file(30), written_in_file({"typical": 0.5}), written_in_file(["30 min", 8])
+    ('30', {'typical': '0.5'}, ['30 min', '8'])
     """
     if isinstance(number, dict):
         return {key: written_in_file(item) for key, item in number.items()}
+    if isinstance(number, list):
+        return [written_in_file(item) for item in number]
     plain = isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
     return repr(number) if plain else number
 
@@ -290,7 +303,7 @@ def parse_whole(written: object, what: str, least: int, most: int | None = None)
 
     Raises UsageError: no whole number, or out of range.
     """
-    number = parse(written, "1", what)
+    number = parse(written, "1", what, whole=True)
     if number % 1 or number < least or (most is not None and number > most):
         upto = "" if most is None else f" to {most:,}"
         raise UsageError(f"{what}: found {written}, expected a whole number from {least}{upto}")

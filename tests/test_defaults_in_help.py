@@ -1,35 +1,45 @@
-"""Defaults in help: each is read from the table that the command takes it from, and none is typed a second time."""
+"""The table of options: defaults that help reads from it, none typed twice, and numbers whose unit or point is not guessed."""
 
 import re
 from collections.abc import Mapping
 from importlib import import_module
 
 import pytest
+from conftest import table
 from fuzz.relations import numbers_of, stated_defaults
 
 import ingest
 from ingest.engine import registry
 from ingest.engine.question import arguments_of, default_text
-from ingest.engine.registry import default_of, unit_of
-from ingest.errors import UsageError
+from ingest.engine.registry import comes_whole, default_of, unit_of
+from ingest.errors import IngestError, UsageError
+from ingest.units import needs_unit
 
-#: command -> a quick call, in which defaults hold
-CALLS = {
-    "bw": ({"model": "cosmoflow", "gpu": "h100"},),
-    "checkpoint": ({"model": "llama3-8b", "gpus": 64}, {"model": "llama3-8b", "gpus": 64, "mode": "sync"}),
-    "dataset": ({"samples": 1000, "sample_bytes": 5000}, {"tokens": 1e12}),
-    "feed": ({"model": "cosmoflow", "gpu": "h100", "steps": 20},),
-    "goodput": ({"model": "llama3-8b", "gpus": 64, "runs": 2}, {"model": "llama3-8b", "gpus": 64, "runs": 2, "spares": 1}),
-    "memory": ({"model": "llama3-8b", "gpu": "h100"},),
-    "model": ({"source": "llama3-8b"},),
-    "offload": ({"model": "llama3-8b", "gpus": 8}, {"model": "llama3-8b", "inference": True, "gpus": 8}),
-    "rl": ({"model": "llama3-8b", "step_time": "2 min"}, {"model": "llama3-8b", "step_time": "2 min", "publish": "delta"}),
-    "train": ({"model": "llama3-8b", "gpu": "h100", "gpus": 64, "tokens": 1e12},),
-    "vectors": (
-        {"vectors": 1e6, "dimensions": 768, "index": "diskann"},
-        {"documents": 1e6, "tokens": 1e9, "dimensions": 96, "index": "hnsw"},
-    ),
-}
+#: command -> quick calls, in which defaults hold; and those for the options that these do not take
+CALLS, FURTHER = table("calls.yaml").values()
+BARE = r"found '[\d.]+' without a unit, expected one, such as '[\d.]+ ?(?P<one>\S+)' or '[\d.]+ ?(?P<other>\S+)'"
+
+
+def said_of(name, option, written):
+    """What a command says of a value, in the first of its calls that takes the option."""
+    said = ""
+    for call in [*CALLS.get(name, ()), *FURTHER.get(name, ())]:
+        try:
+            getattr(ingest, name)(**{**call, option: written})
+            return ""
+        except IngestError as refused:
+            said = str(refused)
+            if not re.search(r"(found|expected) (with|without)(?! a (unit|point))|which trains", said):
+                return said
+    return said
+
+
+NUMBERS = [
+    (name, option, one.declared)
+    for name in CALLS | FURTHER
+    for option, one in arguments_of(getattr(ingest, name)).items()
+    if one.declared is not None and one.declared.metavar
+]
 
 
 def function(name):
@@ -76,11 +86,11 @@ def test_what_help_states_is_what_the_command_takes(name):
     compared = 0
     for call in CALLS[name]:
         known = getattr(ingest, name)(**call).known
-        for _, quantity, table in stated(name):
+        for _, quantity, usual in stated(name):
             item = known.given.get(quantity)
             if item is not None and item.origin == "default":
                 compared += 1
-                assert item.value == typical(quantity, table), quantity
+                assert item.value == typical(quantity, usual), quantity
     assert compared or not any(table for _, _, table in stated(name))
 
 
@@ -119,3 +129,28 @@ def test_no_default_is_typed():
         if one.declared is not None and re.search(r"\d[^\s;]* (\w+ )?by default", one.declared.help)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        (name, option)
+        for name, option, one in NUMBERS
+        if one.metavar in ("TIME", "RATE", "SIZE") or (one.quantity and needs_unit(1.5, unit_of(one.quantity)))
+    ],
+)
+def test_a_bare_time_rate_or_size_is_refused_with_two_units(name, option):
+    found = re.search(BARE, said_of(name, option, "1.5"))
+    assert found
+    assert found["one"] != found["other"]
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name, option, one in NUMBERS if one.metavar in ("N", "K")])
+def test_a_count_with_a_point_is_not_guessed(name, option):
+    """Whoever refuses 1.5 of a thing refuses 1.000 of it; means and rates are fractions, without zeros at their end."""
+    declared = next(one for *both, one in NUMBERS if both == [name, option])
+    whole = "a whole number" in said_of(name, option, "1.5") or (declared.quantity and comes_whole(declared.quantity))
+    said = said_of(name, option, "1.000")
+    assert ("expected a count without a point; did you mean '1000'?" in said) == bool(whole), said
+    if not whole and "expected 1 or 1000" in said:
+        assert "in two ways" not in said_of(name, option, "1.125")

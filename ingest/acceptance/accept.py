@@ -39,7 +39,7 @@ from ingest.engine.expression import total
 from ingest.engine.messages import each_once
 from ingest.engine.question import filled as filled_options
 from ingest.engine.question import option
-from ingest.engine.registry import check_value, default_of, solve
+from ingest.engine.registry import default_of, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, listed, one_of
 from ingest.files import read_text, sha256, write_folder
@@ -48,7 +48,7 @@ from ingest.site.plan import MOST_YEARS, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
 from ingest.sizing.job import Written
 from ingest.text import checked_host
-from ingest.units import display, parse, parse_whole, physical
+from ingest.units import display, parse_whole, physical
 
 #: Beyond any planned system, and small enough that no size in a job file overflows.
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
@@ -189,7 +189,7 @@ def accept(plan: str | Path, folder: str | Path, **options: Unpack[AcceptOptions
         scale=scale,
         client_memory=memory.value,
         repeats=parse_whole(repeats, "--repeats", 1, MOST_RUNS) if repeats is not None else 1 if scale == "1node" else 3,
-        allowed_deviation=check_value("allowed_deviation", parse(asked["allowed_deviation"], "1", deviation), deviation),
+        allowed_deviation=read_value("allowed_deviation", asked["allowed_deviation"], deviation),
     )
     clauses = data.get("service") or ()
     service, terms = limits_of(clauses, str(plan)), terms_of(clauses, str(plan))

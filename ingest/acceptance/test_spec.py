@@ -17,7 +17,7 @@ METADATA = ("create", "open", "stat")
 
 def within(option: str, written: str | float, unit: str, low: float, high: float) -> float:
     """The value of an option between two bounds; a number without a unit is whole. Raises UsageError: out of bounds."""
-    found = parse(written, unit, option)
+    found = parse(written, unit, option, whole=unit == "1" or None)
     if not low <= found <= high or (unit == "1" and found != int(found)):
         whole = ", a whole number" if unit == "1" else ""
         raise UsageError(f"{option}: found {written}, expected from {display(low, unit)} to {display(high, unit)}{whole}")

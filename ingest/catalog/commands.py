@@ -34,11 +34,11 @@ from ingest.configuration import configuration, configuration_file, shipped_fold
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import fact_of
 from ingest.engine.question import option
-from ingest.engine.registry import check_value, is_quantity, solve, unit_of
+from ingest.engine.registry import check_value, is_quantity, read_value, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import table_beside, write_whole
-from ingest.units import display, parse
+from ingest.units import display, parse_whole
 
 if TYPE_CHECKING:
     import pandas
@@ -348,11 +348,9 @@ def compare(
         for entry in entries:
             told = [*_facts(attribute, entry)] if attribute in COMPARED else [*_protection(entry, catalog)]
             facts[attribute, entry.id] = told or [Fact(attribute, entry.id, text) for text in usual]
-    found = parse(threads, "1", "--threads")
-    if not (found >= 1 and found == int(found)):
-        raise UsageError(f"--threads: found {threads}, expected a whole number above 0")
-    budgets = [_budget(entry, catalog, int(found)) for entry in entries]
-    own = [] if latency is None else [_own_budget(latency, int(found))]
+    count = parse_whole(threads, "--threads", 1)
+    budgets = [_budget(entry, catalog, count) for entry in entries]
+    own = [] if latency is None else [_own_budget(latency, count)]
     return CatalogComparison(entries, tuple(chain.from_iterable(facts.values())), (*own, *budgets), catalog)
 
 
@@ -397,7 +395,7 @@ def _own_budget(written: str, threads: int) -> Budget:
         name, sign, amount = part.rpartition("=")
         if (name in parts) or (sign and not name):
             raise UsageError(f"--latency: found '{part}', expected parts such as driver=9us,device=13us")
-        parts[name] = check_value("request_seconds", parse(amount, "s", "--latency"), "--latency")
+        parts[name] = read_value("request_seconds", amount, "--latency")
     total = float(solve("latency_of_parts", {"parts_seconds": [*parts.values()]}))
     given = ({"part_seconds": amount, "latency_of_parts": total} for amount in parts.values())
     shares = dict(zip(parts, (float(solve("share_of_latency", one)) for one in given), strict=True))

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from ingest import files
 from ingest.configuration import shipped_folder
 from ingest.errors import CatalogError, IngestError
+from ingest.units import POINTED
 
 MAX_BYTES = 2_000_000  # Far above the size of any catalog file; a larger one is a mistake or an attack
 MAX_DEPTH = 20
@@ -182,7 +183,14 @@ def _scalar(text: str) -> Any:
     if plain.lstrip("+-").isdigit():
         # A leading zero may be an id or an octal number: it stays text.
         return text if plain.lstrip("+-").startswith("0") and len(plain.lstrip("+-")) > 1 else int(plain)
-    return float(plain.replace(".inf", "inf").replace(".nan", "nan"))
+    return Pointed(text) if POINTED.fullmatch(text) else float(plain.replace(".inf", "inf").replace(".nan", "nan"))
+
+
+class Pointed(float):
+    """A number whose point may group thousands: its representation is the text in the file, in which readers of counts look."""
+
+    def __repr__(self) -> str:
+        return f"{self:.3f}"
 
 
 def key_of(text: str) -> str:

@@ -321,7 +321,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         counted += ["sized"]  # `--bs 1M`, of a benchmark
     for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
-            if needless := meant_by(table, one.replace("-", "")):
+            needless = [] if one != spelt[0] and meant_by("quantities", spelt[0]) else meant_by(table, one.replace("-", ""))
+            if needless:
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")

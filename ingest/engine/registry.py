@@ -22,7 +22,7 @@ from ingest.engine.expression import Expression, Num, record
 from ingest.engine.messages import Message, Option
 from ingest.engine.value import Input
 from ingest.errors import CyclicQuantity, MissingQuantity, UsageError, nearest
-from ingest.units import physical
+from ingest.units import COUNTED, parse, physical
 
 #: the refusal of a quantity whose inputs are too large, or so small that they divide as zero
 OUT_OF_RANGE = "{} exceeds the range of floating-point numbers, expected inputs that are less extreme"
@@ -31,6 +31,8 @@ OUT_OF_RANGE = "{} exceeds the range of floating-point numbers, expected inputs 
 MOST = 1e24
 #: the units without the things that they count, for which that holds; training takes more FLOP than that
 LIMITED = frozenset({"B", "B/s", "1", "1/s", "s"})
+#: the most of a number that is a share, a factor or a width of bits; what may be larger may be in thousands
+MOST_FACTOR = 1000
 
 Function = TypeVar("Function", bound=Callable[..., Num])
 
@@ -309,6 +311,24 @@ def check_value(name: str, value: Num, what: str | Option = "", written: object 
     is_percent = low_ok and declared.unit == "1" and high <= 1 and 2 <= largest <= 100 * high and "%" not in shown
     hint = f"; did you mean '{largest:g} %'?" if is_percent else ""
     raise UsageError(Message(what or name, f": found {shown}, expected {kind} {start} {declared.low:g}{end}{unit}{hint}"))
+
+
+def comes_whole(name: str) -> bool:
+    """Whether a quantity counts what comes whole, such as tokens; a rate of them, or their mean, may be a fraction."""
+    declared = _required(name)
+    return declared.whole or (declared.unit in COUNTED and not declared.meaning.startswith("Mean "))
+
+
+def read_value(name: str, written: object, what: str = "") -> float:
+    """A number in base units from what a person wrote for a quantity, which the message names by `what`.
+
+    Raises UsageError: as `parse` and `check_value`.
+    """
+    declared = _required(name)
+    counts = physical(declared.unit) in ("1", "1/s", "W") and declared.high > MOST_FACTOR
+    whole = comes_whole(name) or (False if counts else None)
+    found: float = check_value(name, parse(written, declared.unit, what or name, whole), what, written)
+    return found
 
 
 class Step(NamedTuple):

@@ -173,6 +173,8 @@ input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from
     above=False, label="bytes that fill the caches of a run")  # fmt: skip
 input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
 alternative("job_dataset_bytes", "stored_dataset_bytes", when="dataset_on_nodes")
+computed_quantity("samples_of_dataset", "dataset_bytes / sample_bytes", "sample",
+    "Samples of a data set of so many bytes.", of="dataset_samples", when="dataset_in_bytes")  # fmt: skip
 computed_quantity("dataset_bytes_of_model", "dataset_samples * data_sample_bytes", "B",
     "Bytes of the data set that a model is known for, as stored.", of="job_dataset_bytes", when="dataset_of_model")  # fmt: skip
 input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)

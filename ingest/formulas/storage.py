@@ -10,6 +10,7 @@ input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held 
     above=False, label="usable capacity needed")  # fmt: skip
 
 # Local drives hold the data staged on them.
+alternative("required_usable_bytes", "stored_dataset_bytes", when="job_estimated", optional=True)
 alternative("required_usable_bytes", "dataset_bytes", when="local_drives_judged", optional=True)
 input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 computed_quantity("supported_opens_per_second",

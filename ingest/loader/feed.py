@@ -38,7 +38,7 @@ from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS
 from ingest.sizing.job import LEVELS, RATE_OPTIONS, SCALINGS, Amount, CommonOptions, NodeOptions, by_user, job_of, quantities_of
 from ingest.sizing.published_rates import samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
-from ingest.units import display, parse
+from ingest.units import display, parse_whole
 
 #: Steps that are simulated, and the seed of their draws.
 USUAL_STEPS, USUAL_SEED = 1000, 1
@@ -310,10 +310,7 @@ def feed(
         raise UsageError("--latency-factor: there is no observed job, expected --from-observation FILE beside it")
     if cache is not None:
         one_of("--cache", cache, CACHES)
-    number = parse(asked["seed"], "1", "--seed")
-    if number % 1 or number < 0:
-        raise UsageError(f"--seed: found {asked['seed']}, expected a whole number from 0")
-    draws = int(number)
+    draws = parse_whole(asked["seed"], "--seed", 0)
     rate, given, known = _job(model, gpu, asked, seen, catalog)
     share_data(known, loader)
     place_decoding(known, rate, decoder, lambda name: catalog.get(Decoder, name))

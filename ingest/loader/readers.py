@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from ingest.catalog.records import Node
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.registry import Step, check_value, derive, linked, solve
+from ingest.engine.registry import Step, derive, linked, read_value, solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import UsageError, nearest
 from ingest.files import table_beside
 from ingest.loader.stall import Loader, simulate
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.units import display, parse
+from ingest.units import display
 
 POLICIES = ("buffer", "block", "global")  # How samples are shuffled
 DRIVES = {
@@ -86,7 +86,7 @@ def shuffle_of(known: Quantities, written: str | None) -> str:
         hint = nearest(policy, POLICIES) if policy not in POLICIES else ""
         raise option_error("shuffle", f": found '{written}', expected buffer=N, block=N or global{hint}")
     if equals:
-        samples = float(check_value("shuffle_samples", parse(count, "sample", "--shuffle"), "--shuffle"))
+        samples = float(read_value("shuffle_samples", count, "--shuffle"))
         known.give({"shuffle_samples": Input(samples, origin="user")})
     return policy
 

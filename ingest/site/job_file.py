@@ -17,6 +17,7 @@ from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.engine.question import Argument
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.site.schema import Fault, inlined, problems
+from ingest.units import written_in_file
 
 #: command -> the parts of an entry that it asks about, the nearest first
 PARTS = {
@@ -79,7 +80,7 @@ def options_of_job(source: str | Path, command: str, arguments: Mapping[str, Arg
         raise IngestError(f"{file}: {OWN}: found {own!r}, expected options by name")
     if faults := _faults({key: one for key, one in entry.items() if key != OWN}):
         raise IngestError(*(f"{file}: {'.'.join(fault.keys)}: {fault.message}" for fault in faults))
-    flat = dict(_flat(entry))
+    given, own, flat = written_in_file(given), written_in_file(own), dict(_flat(written_in_file(entry)))
     settings: dict[str, Any] = {}
     for option, keys in _keys_of(command, arguments).items():
         found = next((flat[key] for key in keys if key in flat), None)

@@ -13,7 +13,7 @@ from ingest.catalog.records import READ_PATTERNS, WITHOUT_GPUS, Format, Model, N
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow
 from ingest.engine.messages import Option, rule_of
-from ingest.engine.registry import Step, steps_below, unit_of
+from ingest.engine.registry import Step, read_value, steps_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived, revised
 from ingest.errors import CatalogError, IngestError, MissingQuantity, RequirementNotMet, expected_one_of
@@ -33,7 +33,6 @@ from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
 from ingest.sizing.vectors import WAITED, indexed, planned
-from ingest.units import parse
 
 #: keys of a job that are words of a question
 WORDS = ("model", "gpu", "basis", "protocol", "encoding", "precision", "scaling")
@@ -316,7 +315,7 @@ class SiteJob:
         # The GPUs that share one copy of the model, as stated, and those that share its experts.
         sizes = (known.given.get(name) for name in ("tensor_parallel", "pipeline_parallel"))
         shards = math.prod(int(size.value) for size in sizes if size is not None and size.origin == "user")
-        experts = int(parse(policy.get("expert_parallel", 1), "1", "expert_parallel"))
+        experts = int(read_value("expert_parallel", policy.get("expert_parallel", 1)))
         divisors = tuple(parts for parts in (shards, shards * experts if experts > 1 else 1) if parts > 1)
         return Policy(policy.get("mode", USUAL_MODE), stated, steps, divisors, known, told)
 
@@ -549,7 +548,7 @@ def format_of(model: Model, asked: str | None, catalog: Catalog) -> Format | Non
 
 def _settings(described: Mapping[str, Any]) -> dict[str, float]:
     """The quantities that `set` of a job or a policy gives, in base units."""
-    return {name: parse(written, unit_of(name), f"set {name}") for name, written in described.get("set", {}).items()}
+    return {name: read_value(name, written, f"set {name}") for name, written in described.get("set", {}).items()}
 
 
 def stated_in(policy: Mapping[str, Any], keys: Keys) -> dict[str, Input]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from ingest.catalog.yaml_reader import parsed
 from ingest.engine.messages import each_once
-from ingest.engine.registry import unit_of
-from ingest.errors import UsageError, brief, nearest
+from ingest.engine.registry import comes_whole, unit_of
+from ingest.errors import CatalogError, UsageError, brief, nearest
 from ingest.requirement import Requirement
 from ingest.site.requirement_wording import LINES
 from ingest.site.schema import node_at
@@ -59,12 +62,9 @@ def _values(path: str, value: Any) -> list[Any]:
         return [value]
     if value.startswith("{"):
         # Keys and values as a site file writes them, such as `{low: 1 TB, typical: 2 TB, high: 4 TB}`.
-        import yaml
-
-        try:
-            found = yaml.safe_load(value)
-        except (yaml.YAMLError, RecursionError):
-            found = None
+        found = None
+        with suppress(CatalogError):
+            found = parsed(value, Path())
         if not isinstance(found, Mapping):
             expected = "a range such as {low: 1 TB, typical: 2 TB, high: 4 TB}"
             raise UsageError(f"--set {path}: found {brief(value)}, expected {expected}")
@@ -72,7 +72,8 @@ def _values(path: str, value: Any) -> list[Any]:
     if not ("," in value or ".." in value):
         return [value]
     if "x-quantity" in node:
-        return parse_axis(value, unit_of(node["x-quantity"]), f"--set {path}")
+        name = node["x-quantity"]
+        return parse_axis(value, unit_of(name), f"--set {path}", comes_whole(name) or None)
     if node.get("type") == "integer":
         return parse_axis(value, "1", f"--set {path}")
     # A policy such as last=3,every=10 is one value; a list of words is several.

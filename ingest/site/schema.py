@@ -10,10 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ingest.engine.registry import INPUTS, InputQuantity, check_value, unit_of
+from ingest.catalog.yaml_reader import Pointed
+from ingest.engine.registry import INPUTS, InputQuantity, read_value, unit_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.site.service_records import service_schema
-from ingest.units import BILLIONS, FULL_NUMBER, PRINTED, needs_unit, parse, physical
+from ingest.units import BILLIONS, FULL_NUMBER, PRINTED, needs_unit, physical
 
 WORDS = ("typical", "low", "high")
 #: A number in text, without a sign: no quantity of a site is below zero.
@@ -38,7 +39,7 @@ def number(value: object, name: str, word: str = "typical") -> float:
     Raises UsageError: no number, of another unit, or out of range.
     """
     what = name if word == "typical" else word
-    return float(check_value(name, parse(value, unit_of(name), what), what, value))
+    return float(read_value(name, value, what))
 
 
 def limits_of(name: str) -> dict[str, Any]:
@@ -273,10 +274,15 @@ def problems(data: object, against: Mapping[str, Any] | None = None) -> list[Fau
     wanted = inlined() if against is None else against
     if keeps(data, wanted):
         return []
-    import jsonschema
+    from jsonschema import Draft202012Validator as Usual
+    from jsonschema.validators import extend
 
+    kinds = Usual.TYPE_CHECKER
+    checked = kinds.redefine("integer", lambda _, one: kinds.is_type(one, "integer") and not isinstance(one, Pointed))
     found = (
-        one for error in jsonschema.Draft202012Validator(wanted).iter_errors(data) for one in _problems(error, against is None)
+        one
+        for error in extend(Usual, type_checker=checked)(wanted).iter_errors(data)
+        for one in _problems(error, against is None)
     )
     return [*dict.fromkeys(found)]
 

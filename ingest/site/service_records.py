@@ -68,7 +68,8 @@ class TermRecord:
 
         Raises UsageError: not a number, of another unit, a time without its unit, or out of range.
         """
-        found = float(f"{parse(written_in_file(written), UNITS[self.type], self.name):.12g}")
+        counts = False if self.type == "number" else None
+        found = float(f"{parse(written_in_file(written), UNITS[self.type], self.name, counts):.12g}")
         above = self.type in ("time", "rate", "power")
         if found > self.high or found < self.low or (above and found == self.low):
             upto = "" if self.high == float("inf") else f" to {self.shown(self.high)}"

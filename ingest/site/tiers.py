@@ -10,7 +10,7 @@ from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
 from ingest.engine.messages import in_site_words
-from ingest.engine.registry import Step, check_value, solve, unit_of
+from ingest.engine.registry import Step, read_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
@@ -23,7 +23,7 @@ from ingest.sizing.offload_serving import DEFAULTS as SESSIONS
 from ingest.sizing.offload_tiers import released_bits
 from ingest.sizing.resolve import size_of
 from ingest.sizing.rules import Finding, finding
-from ingest.units import display, parse
+from ingest.units import display
 
 #: keys of `offload` that `ingest offload` takes as words
 WORDS = ("parameters", "gradients", "optimizer_states", "activations", "recipe", "optimizer_on_gpu")
@@ -85,7 +85,7 @@ def settings_in(site: Site, keys: Keys, described: Mapping[str, Any]) -> dict[st
 
 def _number(name: str, written: object) -> float:
     """A quantity in base units; its key is named by the refusal."""
-    return float(check_value(name, parse(written, unit_of(name), SELF), SELF))
+    return float(read_value(name, written, SELF))
 
 
 def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: Catalog, *, stops: bool) -> None:

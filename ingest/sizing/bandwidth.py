@@ -313,13 +313,13 @@ def place_requirement(basis: RateBasis, known: Quantities) -> None:
             known.give({"measured_sample_bytes": measured})
     if known.find("run_drawable_bandwidth") is None:
         known.state("nics_unknown")
-    known.state("data_read")
+    known.state("data_read", *(["dataset_in_bytes"] if "dataset_bytes" in job.settings else []))
     memory = node.host_memory_bytes if node is not None else None
     cached = "cache_hit" in job.numbers or "cache_hit_fraction" in job.settings
-    if model is None or memory is None or cached or not reads_again(model) or "dataset_samples" not in known.given:
+    if model is None or memory is None or cached or not reads_again(model) or known.find("dataset_samples") is None:
         return
     encoding = encoding_in(model, job.encoding)
-    if encoding is None or encoding.stored is None or "dataset_samples" in job.settings:
+    if encoding is None or encoding.stored is None or {"dataset_samples", "dataset_bytes"} & job.settings.keys():
         known.state("dataset_on_nodes")
     else:
         # Samples of another size are not those that the model is known for, and its data set stays what it is.

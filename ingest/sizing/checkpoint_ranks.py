@@ -53,7 +53,7 @@ def ranks_of(
     """
     usual = SPREAD_STAGE if sized.entry is not None and sized.entry.family in SPREAD else USUAL_STAGE
     stage = zero_stage_of(zero_stage if zero_stage is not None else usual)
-    expert = None if expert_parallel is None else parse(expert_parallel, "1", "--expert-parallel")
+    expert = None if expert_parallel is None else parse(expert_parallel, "1", "--expert-parallel", whole=True)
     if expert is not None and (expert < 1 or expert % 1):
         raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
     if "gpus" not in given:

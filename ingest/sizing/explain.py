@@ -19,7 +19,7 @@ from ingest.engine.result import Answer, Sources, envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, listed, nearest
 from ingest.files import table_beside
 from ingest.sizing.bandwidth import QUESTION, Scenarios, bw
-from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Many
+from ingest.sizing.job import CARD, ONE_MODEL, Many, OneJobOptions
 from ingest.sizing.rule import SAME_TIME, Rule
 from ingest.sizing.rules import RETIRED, RULES
 from ingest.units import display, exact, percent, physical, unit_factor
@@ -286,9 +286,9 @@ class RuleExplanation(InteractiveResult):
 
 def explain(
     name: Annotated[str, option("A quantity, for example `ingest_bandwidth_per_job`, or the id of a caution such as `W61`.")],
-    model: Annotated[Many | None, MODEL] = None,
-    gpu: Annotated[Many | None, GPU] = None,
-    **options: Unpack[BandwidthOptions],
+    model: Annotated[Many | None, ONE_MODEL] = None,
+    gpu: Annotated[Many | None, CARD] = None,
+    **options: Unpack[OneJobOptions],
 ) -> Explanation | RuleExplanation:
     """Derivation of one quantity of `bw`, down to the catalog values; or what a rule says, when, and why.
 

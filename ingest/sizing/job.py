@@ -14,7 +14,7 @@ from ingest.corpus.measurement_file import RowClass, Sizes, bytes_per_token_of, 
 from ingest.engine.messages import Message, Option, Setting, each_once, option_error
 from ingest.engine.question import option, quantities_in
 from ingest.engine.ranges import ranged
-from ingest.engine.registry import check_value, default_of, solve, unit_of
+from ingest.engine.registry import check_value, comes_whole, default_of, read_value, solve, unit_of
 from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
@@ -60,6 +60,9 @@ class CommonOptions(TypedDict, total=False):
 
 MODEL = option("Id, alias or YAML file of a model; a list, or text with commas, for several scenarios.", "ID")
 GPU = option("Id, alias or YAML file of a GPU; a list, or text with commas, for several scenarios.", "ID")
+#: Those of a question about one job.
+ONE_MODEL = option("Id, alias or YAML file of the model.", "ID")
+CARD = option("Id, alias or YAML file of the GPU.", "ID")
 #: The GPU of a question about memory that names none.
 USUAL_GPU = "h100-sxm"
 #: Options of questions about memory.
@@ -133,6 +136,12 @@ class NodeOptions(TypedDict, total=False):
 
 class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
     """The machine of a job, of one size or of several."""
+
+
+class OneJobOptions(GpusOptions, NodeOptions, RateOptions, CommonOptions, total=False):
+    """The options of a job of one size."""
+
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
 
 
 class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
@@ -229,8 +238,7 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     numbers = {}
     for one, name in QUANTITIES.items():
         if (written := options.pop(one, None)) is not None:
-            shown = f"--{one.replace('_', '-')}"
-            numbers[one] = check_value(name, parse(written, unit_of(name), shown), shown, written)
+            numbers[one] = read_value(name, written, f"--{one.replace('_', '-')}")
     settings = settings_of(set)
     if "sequence_length" in settings:
         # The FLOPs follow from it, however it is given.
@@ -257,14 +265,13 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
         if text is None:
             continue
         name, shown = names.get(one, one), f"--{one.replace('_', '-')}"
-        unit = unit_of(name)
-        value = parse(text, unit, shown)
-        if unit in WHOLE and (value % 1 or value < 0 or (value == 0 and default_of(name) != 0)):
+        unit, value = unit_of(name), float(read_value(name, text, shown))
+        if unit in WHOLE and comes_whole(name) and (value % 1 or (value == 0 and default_of(name) != 0)):
             kind = "a whole number" if value % 1 else "a number above 0"
             raise UsageError(f"{shown}: found {text}, expected {kind} ({unit})")
         if one == "gpus" and value > MOST_GPUS:
             raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
-        found[name] = float(check_value(name, value, shown, text))
+        found[name] = value
     return found
 
 
@@ -303,10 +310,7 @@ def settings_of(given: Settings) -> dict[str, float]:
     """
     written = [given] if isinstance(given, str) else given or {}
     pairs = written if isinstance(written, Mapping) else each_once("set", map(split_setting, written))
-    return {
-        name: check_value(name, parse(value, unit_of(name), f"--set {name}"), f"--set {name}", value)
-        for name, value in pairs.items()
-    }
+    return {name: read_value(name, value, f"--set {name}") for name, value in pairs.items()}
 
 
 def counts_of(option: str, written: Written | None, names: Mapping[str, str], *, usual: str, expected: str) -> dict[str, float]:
@@ -322,7 +326,7 @@ def counts_of(option: str, written: Written | None, names: Mapping[str, str], *,
             raise option_error(option, f": found '{part}', expected {expected}{nearest(word, names)}")
         shown = f"--{option}"
         try:
-            return word, float(check_value(names[word], parse(number if equals else part, "1", shown), shown))
+            return word, float(read_value(names[word], number if equals else part, shown))
         except UsageError as error:
             raise option_error(option, str(error).removeprefix(shown)) from None
 
@@ -382,6 +386,8 @@ def known_quantities(
         known |= from_fields({"guidance_read_bandwidth": guidance.read_bandwidth, "guidance_gpus": guidance.gpus_per_unit})
     if model is not None:
         named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
+        if "dataset_bytes" in job.settings:  # its samples follow from it
+            del named["dataset_samples"]
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
         known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})
@@ -476,7 +482,7 @@ def names_of(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def parse_axis(written: str, unit: str, what: str) -> list[float]:
+def parse_axis(written: str, unit: str, what: str, whole: bool | None = None) -> list[float]:
     """Return the numbers of a list or range, in base units.
 
     `from..to*k` multiplies, `from..to+k` adds, `from..to` counts by one; lists are separated by commas, so that a comma does
@@ -496,17 +502,17 @@ def parse_axis(written: str, unit: str, what: str) -> list[float]:
             raise UsageError(f"{what}: found {brief(written)}, {joined}")
         start, dots, rest = part.partition("..")
         if not dots:
-            numbers.append(parse(part, unit, what))
+            numbers.append(parse(part, unit, what, whole))
             continue
         times, plus = rest.partition("*"), rest.partition("+")
-        first, last = parse(start, unit, what), parse((times[0] if times[1] else plus[0]), unit, what)
+        first, last = (parse(end, unit, what, whole) for end in (start, times[0] if times[1] else plus[0]))
         if times[1]:
             factor = parse(times[2], "1", what)
             rising = first > 0 and last >= first and factor > 1 and last / first < math.inf
             steps = math.log(last / first) / math.log(factor) if rising else MAX_POINTS
             form = "from..to*k with from > 0, to ≥ from, k > 1"
         else:
-            step = parse(plus[2], unit, what) if plus[1] else 1
+            step = parse(plus[2], unit, what, whole) if plus[1] else 1
             steps = (last - first) / step if last >= first and step > 0 else MAX_POINTS
             form = "from..to+k with to ≥ from, k > 0"
         if steps >= MAX_POINTS:

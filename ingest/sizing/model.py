@@ -10,7 +10,7 @@ from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
 from ingest.engine.question import Question, filled, option, shown
-from ingest.engine.registry import check_value
+from ingest.engine.registry import read_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
@@ -20,7 +20,6 @@ from ingest.sizing.offload_tiers import kept_elements, recurrent_state, windowed
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
 from ingest.sizing.rules import contradictions, finding, messages
-from ingest.units import parse
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
 #: Results of a model with modules that predict tokens further on.
@@ -118,7 +117,7 @@ def model(
     source = source or named
     made = model_structure(source, catalog, strict=asked["strict"])
     if written is not None:
-        length = check_value("sequence_length", parse(written, "token", "--sequence-length"), "--sequence-length")
+        length = read_value("sequence_length", written, "--sequence-length")
         tokens = Input(length, origin="user")
     else:
         usual = min(USUAL_SEQUENCE, made.longest or USUAL_SEQUENCE)

@@ -9,7 +9,7 @@ from ingest.catalog.records import Family, Optimizer, Recipe, Storage, efficienc
 from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
-from ingest.engine.registry import check_value
+from ingest.engine.registry import read_value
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, derived
@@ -57,7 +57,7 @@ from ingest.sizing.offload_tiers import (
 from ingest.sizing.optimizer_states import kept_by
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import Finding, finding, messages, on_settings
-from ingest.units import display, parse
+from ingest.units import display
 
 #: The classes in the order in which they are placed: those that move most often for each byte that they hold come first.
 CLASSES = ("weights", "gradients", "optimizer", "activations")
@@ -441,7 +441,7 @@ def _interleaved(known: Quantities, away: Quantities, written: str | None) -> It
         chosen = Input(best, note="the shortest optimizer step", source="deep-optimizer-states2024", grade="derived")
     else:
         try:
-            stated = float(check_value("interleave_every", parse(number, "1", word)))
+            stated = float(read_value("interleave_every", number, word))
         except UsageError:
             raise option_error("optimizer_on_gpu", f": found '{written}', expected every=K with a whole K from 2") from None
         chosen = Input(stated, origin="user")

@@ -67,7 +67,7 @@ class Trained(NamedTuple):
                 raise option_error(name, why)
         if frozen is not None and optimizer.adapters:
             raise option_error("frozen", f": found {frozen} with {optimizer.id}, whose model is frozen already")
-        width = None if rank is None else parse(rank, "1", "--lora-rank")
+        width = None if rank is None else parse(rank, "1", "--lora-rank", whole=True)
         if width is not None and (width < 1 or width % 1):
             raise option_error("lora_rank", f": found {rank}, expected a whole number above 0")
         entry = size.entry
@@ -117,7 +117,7 @@ def composed(own: Optimizer, given: Optimizer | None, recipe: Recipe | None = No
 
 def zero_stage_of(written: int | str) -> int:
     """Return the ZeRO stage. Raises UsageError: no such stage."""
-    stage = parse(written, "1", "--zero-stage")
+    stage = parse(written, "1", "--zero-stage", whole=True)
     if stage not in STAGES:
         raise option_error("zero_stage", f": found {written}, expected 0, 1, 2 or 3")
     return int(stage)

@@ -19,7 +19,7 @@ from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
-from ingest.engine.registry import OUT_OF_RANGE, check_value, derive, is_quantity, solve, unit_of
+from ingest.engine.registry import OUT_OF_RANGE, check_value, comes_whole, derive, is_quantity, solve, unit_of
 from ingest.engine.result import envelope, frame_of
 from ingest.engine.value import revised
 from ingest.errors import MissingQuantity, UsageError, brief
@@ -176,7 +176,7 @@ class Sweep(InteractiveResult):
 
 def _axis(name: str, values: Any) -> Array:
     unit = unit_of(name)
-    numbers = parse_axis(values, unit, name) if isinstance(values, str) else values
+    numbers = parse_axis(values, unit, name, comes_whole(name) or None) if isinstance(values, str) else values
     refusal = UsageError(f"{name}: found {brief(values)}, expected a list of finite numbers ({unit})")
     try:
         array = numpy.atleast_1d(numpy.asarray(numbers, dtype=numpy.float64))

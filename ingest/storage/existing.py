@@ -177,8 +177,6 @@ def _item(item: Any, place: str, folder: Path, catalog: Catalog) -> InPlace:
         raise IngestError(f"{place}: {entry.id} {NOT_IN_PLACE.get(entry.family, 'has no tiers: expected a system')}")
     only(entry.id, "system", "units")
     units = item.get("units", 1)
-    if units % 1:
-        raise IngestError(f"{place}.units: found {brief(units)}, expected a whole number above 0")
     if entry.fixed and units != 1:
         raise IngestError(f"{place}.units: found {brief(units)}, expected 1: {entry.id} exists once")
     return InPlace(entry, float(units))

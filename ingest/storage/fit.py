@@ -12,7 +12,7 @@ from ingest.catalog.records import STORAGE_CLASSES, Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import filled, options_in
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import read_value, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
@@ -53,7 +53,7 @@ from ingest.storage.system_quantities import (
     with_technology,
 )
 from ingest.text import visible
-from ingest.units import display, parse, physical
+from ingest.units import display, physical
 
 COMPARED = ("system", "service", "software")  # Classes that `all` compares; entries of other classes are given by id
 #: Classes of what is installed, which can lose a failure domain; that of a service is its operator's affair.
@@ -399,7 +399,7 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
     if not listed:
         raise UsageError(f"--storage: found {brief(str(given['storage']))}, expected ids with commas between, or all")
     units, prices = given["units"], None if given["prices"] is None else read_prices(given["prices"])
-    counted = None if units is None else check_value("units", parse(units, unit_of("units"), "--units"), "--units")
+    counted = None if units is None else read_value("units", units, "--units")
     if prices is not None:
         check_prices(prices, {entry.id: entry.tiers for entry in catalog.all(Storage) if entry.tiers})
     spare = not given["no_spare"]

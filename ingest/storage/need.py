@@ -10,9 +10,9 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 from ingest.catalog.records import WITHOUT_GPUS, Decoder, Node
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import Sizes
-from ingest.engine.messages import Message, Option, rule_of
+from ingest.engine.messages import Message, Option, option_error, rule_of
 from ingest.engine.question import option, quantities_in
-from ingest.engine.registry import check_value, solve, unit_of
+from ingest.engine.registry import check_value, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
@@ -21,9 +21,9 @@ from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_si
 from ingest.sizing.bandwidth import MIXED, Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import GPU, MODEL, BandwidthOptions, Job, Many, Written, by_user, gpus_in_node
+from ingest.sizing.job import CARD, ONE_MODEL, Job, Many, OneJobOptions, Written, by_user, gpus_in_node
 from ingest.sizing.resolve import machine_of
-from ingest.units import display, parse, request_size
+from ingest.units import display, request_size
 
 #: Random reads per second, which a need has of its own where they are not those of its read bandwidth.
 REQUESTS_NEEDED = "io_per_second_needed"
@@ -39,7 +39,8 @@ REQUIRABLE = (
     REQUESTS_NEEDED,
 )
 #: need -> the quantity of a `bw` answer that it is: what `bw` requires, and what lies beyond the NICs of the nodes
-FROM_BW = {"read_bandwidth_needed": "wanted_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second"}
+FROM_BW = {"read_bandwidth_needed": "wanted_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second",
+           "required_usable_bytes": "stored_dataset_bytes"}  # fmt: skip
 #: What the GPUs of a job read while nothing is cached.
 ALL_READS = "ingest_bandwidth_per_job"
 
@@ -120,7 +121,7 @@ def from_numbers(**written: str | float | None) -> dict[str, Input]:
     for one, name in PLAIN.items():
         text, shown = written.get(one), f"--{one.replace('_', '-')}"
         if text is not None:
-            found[name] = Input(check_value(name, parse(text, unit_of(name), shown), shown), origin="user")
+            found[name] = Input(read_value(name, text, shown), origin="user")
     return found
 
 
@@ -129,6 +130,8 @@ def from_estimate(answer: Estimate) -> Need:
 
     Raises IngestError: the read bandwidth is unknown; with what to supply.
     """
+    if (reads_all := answer.results.get(ALL_READS)) is not None and not reads_all.value:
+        raise option_error("cache_hit", ": found 1, no read reaches storage, expected less; 0 sizes the first epoch")
     # A rate of samples may stay unknown where the user sets the read bandwidth.
     found, unknown = answer.known.results([*FROM_BW.values()], ranged=True)
     reads = FROM_BW["read_bandwidth_needed"]
@@ -142,6 +145,8 @@ def from_estimate(answer: Estimate) -> Need:
     if (all_reads := answer.question.headlines[0][1].get(ALL_READS)) is not None:
         # In the words of `bw`: cold caches, beyond the NICs.
         title += f", {all_reads.format(display(answer.results[ALL_READS].value, 'B/s', binary=False))}"
+    held = found.get(FROM_BW["required_usable_bytes"])
+    title += f"; data set of {display(held.value, 'B', binary=False)}" if held is not None else "; reads alone: set --capacity"
     given = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     data_set = ""
     if answer.model is not None:
@@ -335,11 +340,11 @@ class StorageOptions(SystemOptions, NeedOptions, TermOptions, RootOptions, total
 class JobOptions(TypedDict, total=False):
     """The model and its GPUs."""
 
-    model: Annotated[Many | None, MODEL]
-    gpu: Annotated[Many | None, GPU]
+    model: Annotated[Many | None, ONE_MODEL]
+    gpu: Annotated[Many | None, CARD]
 
 
-class FitOptions(StorageOptions, JobOptions, BandwidthOptions, total=False):
+class FitOptions(StorageOptions, JobOptions, OneJobOptions, total=False):
     """The options of `fit`."""
 
 
@@ -377,13 +382,15 @@ def need_of(
     else:
         need = Need("the given rates", _machine(question, catalog))
     further = {**by_user(question.settings), **plain}
-    _refuse_twice(further.keys() & need.computed.keys(), "model")
+    # The storage of a job may hold more than its data set.
+    computed = {name: one for name, one in need.computed.items() if (name, name in further) != ("required_usable_bytes", True)}
+    _refuse_twice(further.keys() & computed.keys(), "model")
     given = {**need.given, **further}
     reads, one = (given.get(name) for name in ("read_bandwidth_needed", "node_read_bandwidth_needed"))
     if reads is not None and one is not None and one.value > reads.value:
         # One node reads no more than all of them.
         given["node_read_bandwidth_needed"] = reads
-    return replace(need, given=given)
+    return replace(need, given=given, computed=computed)
 
 
 def _refuse_twice(names: Collection[str], source: str) -> None:

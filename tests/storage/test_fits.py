@@ -170,8 +170,29 @@ def test_a_job_needs_what_bw_requires(gpu):
     job = {"model": "unet3d", "gpu": "h100-sxm", "nodes": 8, "storage": "ddn-ai400x2t"}
     few, all_reads = ingest.fit(**job), ingest.fit(**job, cache_hit=0)
     assert few.needed["read_bandwidth_needed"].value == pytest.approx(8 * 24.63e9 / 600, rel=1e-3)
-    assert few.need.title.endswith(": 328.4 MB/s (313.2 MiB/s), 441.2 GB/s cold caches")
+    assert few.need.title.endswith(": 328.4 MB/s (313.2 MiB/s), 441.2 GB/s cold caches; data set of 24.63 GB")
     assert all_reads.needed["read_bandwidth_needed"].value == pytest.approx(441.2e9, rel=1e-3)
+
+
+def test_what_delivers_the_reads_holds_the_data_set():
+    """The size that is published, or stated in bytes or in samples, unless a capacity is: 8.2 TB once fitted 60 TB."""
+    job, held = {"model": "unet3d", "gpu": "h100", "nodes": 8, "storage": "yanrong-f9000x"}, "required_usable_bytes"
+    samples = 60e12 / ingest.bw(model="unet3d", gpu="h100").given["sample_bytes"].value
+    sized = [ingest.fit(**job, set={name: size}) for name, size in (("dataset_bytes", 60e12), ("dataset_samples", samples))]
+    for found in sized:
+        assert found.needed[held].value == pytest.approx(60e12)
+        assert found.needed["read_bandwidth_needed"].value == pytest.approx(441.1e9, rel=1e-3)
+        assert not [line for line in found.warnings if "do not depend on it" in line]
+    assert ingest.fit(**job).needed[held].value == pytest.approx(24.63e9, rel=1e-3)
+    assert ingest.fit(**job, capacity="1 PB").needed[held].value == 1e15
+    language, less = (
+        {"model": "llama3-70b", "gpu": "h100", "storage": job["storage"], **more} for more in ({}, {"capacity": "1 TB"})
+    )
+    assert value(one(**language), "units_required") > value(one(**less), "units_required")
+    alone = ingest.fit(samples_per_second=100, sample_bytes="1 MB", gpu="h100", storage="yanrong-f9000x")
+    assert "reads alone: set --capacity" in alone.need.title
+    with pytest.raises(UsageError, match="0 sizes the first epoch"):
+        ingest.fit(**job, cache_hit=1)
 
 
 def test_staging_and_caching_stand_beside_streaming():
@@ -295,7 +316,12 @@ def test_nothing_is_said_of_a_loss_where_there_is_nothing_to_lose(asked):
 def test_a_fit_with_next_to_no_headroom_is_no_plain_yes():
     assert one(**FED, nodes=18, gpus_per_node=2).verdict == "barely fits"
     assert one(**FED, nodes=9, gpus_per_node=2).verdict == "fits"
-    rates = {"client_bandwidth_per_node": "650 MB/s", "unit_read_bandwidth": "1 TB/s", "unit_opens_per_second": 1e6}
+    rates = {
+        "client_bandwidth_per_node": "650 MB/s",
+        "unit_read_bandwidth": "1 TB/s",
+        "unit_opens_per_second": 1e6,
+        "unit_usable_bytes": 1e15,
+    }
     unsure = one(**EIGHT_V100, storage="nfs-tcp", set=rates)
     assert (unsure.fits, unsure.verdict, bool(unsure.beyond)) == (True, "barely fits", True)
     assert unsure.headroom > 0.05
