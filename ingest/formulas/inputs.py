@@ -98,6 +98,8 @@ input_quantity("training_passes", "1",
 input_quantity("trainable_share", "1", "Share of the parameters that training changes.", high=1, default=1)
 input_quantity("weight_bytes_per_parameter", "B/parameter", "Width of a weight while training; 2 in 16-bit precision.")
 alternative("weight_bytes_per_parameter", "quantized_bytes_per_parameter", when="weights_quantized")
+input_quantity("frozen_models", "1", "Models beside the trained ones whose weights are only read: reference, reward.",
+    above=False, whole=True, default=0)  # fmt: skip
 input_quantity("gradient_bytes_per_parameter", "B/parameter", "Width of a gradient; 0 if only the checkpoint is sized.",
     above=False)  # fmt: skip
 input_quantity("master_bytes_per_parameter", "B/parameter", "Width of the master copy in full precision.",

@@ -11,18 +11,21 @@ ZERO = "zero2020"
 
 
 computed_quantity("model_state_bytes_per_parameter",
-    "weight_bytes_per_parameter + gradient_bytes_per_parameter + optimizer_bytes_per_parameter", "B/parameter",
+    "held_weight_bytes_per_parameter + gradient_bytes_per_parameter + optimizer_bytes_per_parameter", "B/parameter",
     "Weights, gradients and optimizer states of one parameter.", source=ZERO, where="sec. 3.1: (2 + 2 + K)·Ψ",
     example="model_state_bytes_per_parameter(2, 2, 12) -> 16")  # fmt: skip
+computed_quantity("held_weight_bytes_per_parameter", "weight_bytes_per_parameter * (1 + frozen_models)", "B/parameter",
+    "Weights of the trained model and of those beside it that are only read, by parameter of one.",
+    example="held_weight_bytes_per_parameter(2, 1) -> 4")  # fmt: skip
 computed_quantity("model_state_bytes", "parameters * model_state_bytes_per_parameter", "B",
     "Weights, gradients and optimizer states of the whole model, once.", source=ZERO, where="sec. 3.1")  # fmt: skip
 computed_quantity("replicated_bytes_per_parameter",
-    "weight_bytes_per_parameter * weights_replicated + gradient_bytes_per_parameter * gradients_replicated"
+    "held_weight_bytes_per_parameter * weights_replicated + gradient_bytes_per_parameter * gradients_replicated"
     " + optimizer_bytes_per_parameter * optimizer_replicated", "B/parameter",
     "Bytes of one parameter that every replica holds in full.", source=ZERO, where="sec. 5, figure 1",
     example="replicated_bytes_per_parameter(2, 1, 2, 1, 12, 0) -> 4")  # fmt: skip
 computed_quantity("partitioned_bytes_per_parameter",
-    "weight_bytes_per_parameter * weights_partitioned + gradient_bytes_per_parameter * gradients_partitioned"
+    "held_weight_bytes_per_parameter * weights_partitioned + gradient_bytes_per_parameter * gradients_partitioned"
     " + optimizer_bytes_per_parameter * optimizer_partitioned", "B/parameter",
     "Bytes of one parameter that the replicas share.", source=ZERO, where="sec. 5, figure 1",
     example="partitioned_bytes_per_parameter(2, 0, 2, 1, 12, 1) -> 14")  # fmt: skip
@@ -62,7 +65,7 @@ computed_quantity("gpus_to_hold",
 computed_quantity("nodes_to_hold", "ceil(gpus_to_hold / gpus_per_node)", "node",
     "Nodes that these GPUs fill.", whole=True, example="nodes_to_hold(4, 8) -> 1")  # fmt: skip
 computed_quantity("offloaded_bytes",
-    "parameters * (weight_bytes_per_parameter * weights_offloaded"
+    "parameters * (held_weight_bytes_per_parameter * weights_offloaded"
     " + gradient_bytes_per_parameter * gradients_offloaded + optimizer_bytes_per_parameter * optimizer_offloaded)", "B",
     "Model states in host memory or on NVMe instead of GPU memory.", source="zero-infinity2021",
     where="sec. 3; ZeRO-Offload for the optimizer states on the host",

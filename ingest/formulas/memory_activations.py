@@ -10,6 +10,8 @@ from ingest.engine.registry import alternative, computed_quantity, formula, inpu
 KORTHIKANTI = "korthikanti2022"
 
 input_quantity("micro_batch", "1", "Sequences that one replica works on at a time.", whole=True, default=1)
+input_quantity("sequences_per_example", "1", "Sequences of one example: two, chosen and rejected, of a pair of preferences.",
+    whole=True, default=1)  # fmt: skip
 input_quantity("micro_batches", "1", "Micro-batches of one step; no more of them are in flight.", whole=True, default=1e6)
 input_quantity("virtual_stages", "1", "Parts of the model on each pipeline rank; above 1 the pipeline is interleaved.",
     whole=True, default=1)  # fmt: skip
@@ -51,7 +53,7 @@ input_quantity("fragment_share", "1", "Bytes that the allocator keeps in fragmen
 input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
     above=False, label="framework residue")  # fmt: skip
 
-computed_quantity("tokens_in_flight", "sequence_length * micro_batch / context_parallel", "token",
+computed_quantity("tokens_in_flight", "sequence_length * micro_batch * sequences_per_example / context_parallel", "token",
     "Tokens of one micro-batch on one context-parallel rank.")  # fmt: skip
 computed_quantity("sequence_ranks", "single_gpu + sequence_split * (tensor_parallel - single_gpu)", "GPU",
     "GPUs that share the tokens outside of matrices: all tensor ranks with sequence parallelism, one without.",

@@ -279,8 +279,6 @@ computed_quantity("sandbox_stored_bytes", "sandbox_image_bytes * sandbox_images"
 
 # States
 input_quantity("trained_models", "1", "Models that training changes: the policy, and with PPO its critic.", whole=True)
-input_quantity("frozen_models", "1", "Models beside them whose weights are only read: reference, reward.", above=False,
-    whole=True)  # fmt: skip
 computed_quantity("algorithm_checkpoint_bytes", "checkpoint_bytes * trained_models", "B",
     "Checkpoint of all models that training changes.", label="checkpoint of all trained models")  # fmt: skip
 computed_quantity("algorithm_state_bytes",

@@ -55,6 +55,10 @@ computed_quantity("trained_work_share", "(2 + trainable_parameters / parameters)
     "FLOPs of a run that trains few parameters over those of one that trains all: frozen weights need no gradients.",
     source="arithmetic", where="2 FLOPs per weight forward, 2 for the gradients of activations, 2 for those of a weight",
     high=1, example="round(trained_work_share(0, 8e9), 3), trained_work_share(8e9, 8e9) -> (0.667, 1.0)")  # fmt: skip
+computed_quantity("preference_work_factor", "trained_work_share + frozen_models / 3", "1",
+    "FLOPs of a run with models that are only read over those of one that trains one model whole.", source="arithmetic",
+    where="a model that is read passes forward alone: 2 of 6 FLOPs per weight",
+    example="round(preference_work_factor(1, 1), 3) -> 1.333")  # fmt: skip
 
 # The batch with which a language model is trained
 BATCHES = "ingest-batches"

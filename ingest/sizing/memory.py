@@ -54,7 +54,16 @@ from ingest.sizing.memory_inputs import (
     places_of,
 )
 from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, Layout, largest_model, search
-from ingest.sizing.optimizer_states import STAGES, Trained, TrainedOptions, composed, zero_stage_of
+from ingest.sizing.optimizer_states import (
+    ALGORITHMS,
+    STAGES,
+    PreferenceOptions,
+    Trained,
+    TrainedOptions,
+    composed,
+    preference_inputs,
+    zero_stage_of,
+)
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
@@ -185,7 +194,7 @@ class StepOptions(TypedDict, total=False):
     no_sequence_parallel: Annotated[bool, option("Tensor ranks do not share the tokens outside of matrices.", default=False)]
 
 
-class StateOptions(TrainedOptions, total=False):
+class StateOptions(TrainedOptions, PreferenceOptions, total=False):
     """What training keeps of each parameter, and where."""
 
     zero_stage: Annotated[
@@ -316,6 +325,7 @@ def memory(
     job = MemoryJob(
         size, chosen, states, machine, fixed, settings, attention, dropout, not asked["no_sequence_parallel"], offload,
         fp8_inputs, trained, asked["loss"], asked["step_in_backward"],
+        preference_inputs(asked["algorithm"], bool(states.adapters)),
     )  # fmt: skip
     found: tuple[list[Layout], list[Layout]] = ([], [])
     if asked["search"]:
@@ -369,11 +379,13 @@ def memory(
         "attention": (attention, attention != ATTENTIONS[0]),
         "offload": (offload, offload != OFFLOADS[0]),
         "zero_stage": (stage, stage_asked is not None),
+        **({"algorithm": (asked["algorithm"], True)} if asked["algorithm"] else {}),
     }
     # The name of a recipe tells the bytes of its own optimizer.
     keeping = chosen.name if states.id == chosen.optimizer else f"{states.name}; recipe {chosen.id}"
     shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
+    keeping += f"; {asked['algorithm'].upper()}" if asked["algorithm"] else ""
     machines = card.name if (count := fixed.get("gpus")) is None else f"{count:,.0f} × {card.name}"
     listed = zip(("layouts", "rejected"), found, strict=True)
     answer = Answer(
@@ -412,6 +424,8 @@ def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tupl
     Raises UsageError: unknown ones, or an optimizer that contradicts the recipe.
     """
     entry, optimizer = size.entry, asked["optimizer"]
+    if asked["recipe"] in ALGORITHMS:
+        raise option_error("recipe", f": found {asked['recipe']}, which says no widths, expected --algorithm {asked['recipe']}")
     given = None if optimizer is None else optimizer_of(optimizer, catalog)
     of_run = (entry.recipe, entry.optimizer) if entry is not None and asked["recipe"] is None else ("", "")
     chosen = recipe_of(
@@ -524,8 +538,11 @@ def _tables(
         return {}
     gpus = {"gpus": Input(known.value("gpus"))}
     for part, others in PARTS.items():
-        alone = Quantities({**given, **gpus, **{f"{other}_bytes_per_parameter": Input(0) for other in others}})
-        rows.append({"part": part, "bytes_per_gpu": alone.value("model_state_bytes_per_gpu")})
+        alone = {**given, **gpus, **{f"{other}_bytes_per_parameter": Input(0) for other in others}}
+        trained = Quantities({**alone, "frozen_models": Input(0)}).value("model_state_bytes_per_gpu")
+        rows.append({"part": part, "bytes_per_gpu": trained})
+        beside = Quantities(alone).value("model_state_bytes_per_gpu") - trained
+        rows += [{"part": "reference weights", "bytes_per_gpu": beside}] if beside else []
     further = {"residual": "residual"} if "residual_bytes_per_gpu" in given else STEP_PARTS
     for part, name in {**further, "total": "total"}.items():
         rows.append({"part": part, "bytes_per_gpu": known.value(f"{name}_bytes_per_gpu")})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ingest.architecture.structure import Architecture
@@ -154,6 +155,7 @@ class MemoryJob(NamedTuple):
     trained: Trained = WHOLE  # the part that is trained
     loss: str | None = None  # how the loss is computed, of `LOSSES`; None where it is not said
     step_in_backward: bool = False  # whether each gradient is applied and freed as it is computed
+    preference: Mapping[str, Input] = MappingProxyType({})  # models beside the trained one, and sequences of an example
 
     @property
     def fixed(self) -> dict[str, float]:
@@ -180,6 +182,7 @@ class MemoryJob(NamedTuple):
         found = {
             **self.size.given,
             **kept,
+            **self.preference,
             **self.machine,
             **place_shares(places),
             **DEFAULTS,
@@ -243,10 +246,10 @@ def _step(job: MemoryJob, places: Places, recompute: str, parallel: ParallelSize
         found["fragment_share"] = held.by_default(why, "set.fragment_share")
     if job.loss is not None:
         found["logit_width"] = LOSSES[job.loss]
+    elif job.preference or (not single and places == PLACES[2, "none"] and parallel.tensor * parallel.pipeline == 1):
+        found["logit_width"] = LOSS_OF_TRAINERS
     elif single:
         found["logit_width"] = LOSS_ALONE
-    elif places == PLACES[2, "none"] and parallel.tensor * parallel.pipeline == 1:
-        found["logit_width"] = LOSS_OF_TRAINERS
     nothing = Input(0, note="no sequence length is given")
     if "sequence_length" in fixed:
         counted = kept_elements(model, attention == "scores" and recompute == "none", parts_again(recompute))
@@ -412,9 +415,9 @@ LOSSES = {
 LOSS_ALONE = LOSSES["fused"]._replace(value=1, low=0.5, high=12, origin="catalog").by_default(
     "a loss over parts of the tokens; up to 12 B where it is plain", Option("loss", "plain")
 )  # fmt: skip
-#: Trainers on DeepSpeed compute the loss of their library, mostly a plain one.
+#: Trainers on DeepSpeed and of preferences compute the loss of their library, mostly a plain one.
 LOSS_OF_TRAINERS = LOSSES["plain"]._replace(value=10, low=4, high=14, origin="catalog").by_default(
-    "a plain loss, as trainers on ZeRO-2 compute it; 4 B where it is chunked", Option("loss", "fused")
+    "a plain loss, as trainers on ZeRO-2 and of preferences compute it; 4 B where it is chunked", Option("loss", "fused")
 )  # fmt: skip
 FP8_WHERE = "pytorch/module/linear.py, grouped_linear.py: the quantized input is saved for the gradient of the weights"
 

@@ -10,7 +10,7 @@ from ingest.catalog.records import Optimizer, Recipe, changed
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import option
 from ingest.engine.value import Input, derived
-from ingest.errors import expected_one_of
+from ingest.errors import expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written
 from ingest.sizing.resolve import ModelSize
@@ -25,6 +25,45 @@ FULL_PRECISION = ("fp32", "tf32")
 ADAPTED = ("attention", "mlp", "ssm")
 #: Weights that Muon leaves to AdamW.
 NO_HIDDEN_MATRIX = ("embedding", "position", "head", "norm")
+#: algorithm -> models that training changes, models that are only read
+ALGORITHMS = {"grpo": (1, 1), "ppo": (2, 2), "dpo": (1, 1)}
+#: Algorithms that generate no rollouts: nobody pulls weights, and no traces are written.
+OFFLINE = ("dpo",)
+TRL = "trl"
+
+
+class PreferenceOptions(TypedDict, total=False):
+    """How a model is trained on preferences."""
+
+    algorithm: Annotated[str | None, option(
+        "dpo: a reference model is read beside the trained one, and an example is a pair of sequences; without it, one model "
+        "is trained.", "NAME", choices=OFFLINE)]  # fmt: skip
+
+
+def preference_inputs(algorithm: str | None, adapters: bool) -> dict[str, Input]:
+    """Return the models that are only read, and the sequences of an example; nothing without an algorithm.
+
+    Raises UsageError: an unknown algorithm, or one with rollouts.
+    """
+    if algorithm is None:
+        return {}
+    one_of("--algorithm", algorithm, ALGORITHMS)
+    if algorithm not in OFFLINE:
+        why = f": found {algorithm}, whose rollouts take weights and key-value caches that are not counted here, expected "
+        raise option_error("algorithm", f"{why}{', '.join(OFFLINE)}; `ingest rl --algorithm {algorithm}` counts its states")
+    models = Input(ALGORITHMS[algorithm][1], source=TRL, where="dpo_trainer.py: ref_model", grade="published").by_default(
+        "a reference model of the same width; none where its log-probabilities are computed before", "set.frozen_models"
+    )
+    if adapters:
+        models = Input(0, source=TRL, where="dpo_trainer.py: null_ref_context", note="the model without its adapters is read")
+    pairs = Input(2, source=TRL, where="dpo_trainer.py: concatenated_forward", grade="published")
+    return {
+        "frozen_models": models,
+        "sequences_per_example": pairs.by_default(
+            "chosen and rejected answer of a pair pass together, so that --micro-batch counts pairs",
+            "set.sequences_per_example",
+        ),
+    }
 
 
 class TrainedOptions(TypedDict, total=False):

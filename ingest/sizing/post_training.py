@@ -21,7 +21,7 @@ from ingest.sizing.checkpoint import SavedCheckpoints, saved_checkpoints
 from ingest.sizing.checkpoint_schedule import as_usual
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
-from ingest.sizing.optimizer_states import WIDTHS
+from ingest.sizing.optimizer_states import ALGORITHMS, OFFLINE, WIDTHS
 from ingest.sizing.resolve import ModelSize, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import parse_whole
@@ -45,10 +45,6 @@ CODECS = Input(1, 0.8, 1.1, source=MEASURED, where="byte planes, levels 1 to 3",
     "other levels and layouts of zstd take 0.8 to 1.1 of these bytes", "set.codec_factor"
 )
 EXACT = Input(1, note="no codec: the bytes follow from the count")
-#: algorithm -> models that training changes, models that are only read
-ALGORITHMS = {"grpo": (1, 1), "ppo": (2, 2), "dpo": (1, 1)}
-#: Algorithms that generate no rollouts: nobody pulls weights, and no traces are written.
-OFFLINE = ("dpo",)
 USUAL_ALGORITHM = "grpo"
 #: Bytes of a token in a trace, by what is kept of it and how it is written; a top log-probability has its token id too.
 TRACES = {"json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5}, "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5}}

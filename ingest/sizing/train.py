@@ -46,7 +46,7 @@ from ingest.sizing.job import (
     settings_of,
 )
 from ingest.sizing.memory_search import largest
-from ingest.sizing.optimizer_states import WIDTHS
+from ingest.sizing.optimizer_states import WIDTHS, PreferenceOptions, preference_inputs
 from ingest.sizing.resolve import gpus_of, machine_of, size_of
 from ingest.sizing.rules import contradictions, told, unused
 from ingest.units import display, parse
@@ -139,7 +139,7 @@ class CostOptions(TypedDict, total=False):
         quantity="water_intensity")]  # fmt: skip
 
 
-class RunOptions(RunLengthOptions, JobSizeOptions, RunRateOptions, CostOptions, total=False):
+class RunOptions(RunLengthOptions, JobSizeOptions, RunRateOptions, PreferenceOptions, CostOptions, total=False):
     """The run itself."""
 
 
@@ -268,6 +268,7 @@ def train(
         ):
             raise option_error("samples", f": one sample of {rate.model.id} is one token, expected --tokens N")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
+    beside = preference_inputs(asked["algorithm"], adapters=False)
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
@@ -284,12 +285,17 @@ def train(
         except IngestError as error:
             # The checkpoints of the model are unknown.
             raise IngestError(Message(str(error), supply=(Option("set.goodput", "SHARE"),))) from None
-        # The plan tells which weights are trained, too.
-        rate = rate and _as_trained(rate, saved, catalog)
+    if rate is not None:
+        # The plan of its checkpoints tells which weights are trained, too.
+        rate = _as_trained(rate, saved, catalog, beside)
+    elif beside:
+        raise option_error("algorithm", ": found with GPU-hours, which have its work, expected a model and its tokens")
     run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
     chosen = _chosen(run, asked["mode"])
+    if asked["algorithm"]:
+        chosen["algorithm"] = {"value": asked["algorithm"], "from": "user"}
     currency = configuration()
     if "training_cost" in results and currency.currency:
         # Where the configuration of the user names it; no price is converted.
@@ -341,14 +347,18 @@ def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answe
     return revised(answers[0], tables={"laws": rows, **answers[0].tables})
 
 
-def _as_trained(rate: RateBasis, saved: SavedCheckpoints, catalog: Catalog) -> RateBasis:
-    """The rate of a run that trains some of the parameters: the evidence is of runs that train all of them."""
-    step, run = saved.known.find("trained_work_share"), rate.model.optimizer if rate.model is not None else ""
-    if step is None or step.value >= 1 or (run and catalog.get(Optimizer, run).adapters):
-        # The work and the rates of a model that is itself such a run are its own.
+def _as_trained(rate: RateBasis, saved: SavedCheckpoints | None, catalog: Catalog, beside: Mapping[str, Input]) -> RateBasis:
+    """The rate of a run that trains some parameters, or reads models beside: the evidence is of runs that train all."""
+    step = saved.known.find("trained_work_share") if saved is not None else None
+    run = rate.model.optimizer if rate.model is not None else ""
+    trained = min(1.0, float(step.value)) if step is not None else 1.0
+    share = float(Quantities({**beside, "trained_work_share": Input(trained)}).value("preference_work_factor"))
+    # The work and the rates of a model that is itself such a run are its own.
+    share /= trained if run and catalog.get(Optimizer, run).adapters else 1
+    if share == 1:
         return rate
-    first, work, why = rate.level, "flops_per_sample", "frozen weights need no gradients of their own"
-    share = float(step.value)
+    first, work = rate.level, "flops_per_sample"
+    why = "a reference model passes forward, too" if beside else "frozen weights need no gradients of their own"
     common, given = dict(rate.common), dict(first.given)
     for found in (common, given):
         if work in found and found[work].origin != "user":

@@ -194,6 +194,14 @@ def test_the_parts_add_up(model, tensor, pipeline, context, recompute, stage, of
     )
     *parts, whole = (row["bytes_per_gpu"] for row in answer.tables["parts"])
     assert sum(parts) == pytest.approx(whole)
+    pairs = ingest.memory(
+        model, gpus=256, **options, recompute=recompute, offload=offload, recipe=recipe, sequence_length=4096, algorithm="dpo"
+    )
+    beside = {row["part"]: row["bytes_per_gpu"] for row in pairs.tables["parts"]}
+    assert sum(beside.values()) == pytest.approx(2 * beside["total"])
+    assert beside.get("reference weights", 0) == pytest.approx(beside["weights"])
+    double = ("activation_bytes_per_gpu", "gathered_token_bytes_per_gpu")
+    assert [pairs.results[one].value for one in double] == pytest.approx([2 * answer.results[one].value for one in double])
     assert recipe != "2" or [row["bytes_per_gpu"] for row in answer.tables["parts"][1:3]] == [0, 0]  # inference
     assert whole == pytest.approx(answer.results["total_bytes_per_gpu"].value)
     if stage == 3 and pipeline == 1:
@@ -291,6 +299,8 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"lora_targets": "qq", "recipe": "lora"}, "lora-targets: found 'qq', expected one of"),
         ({"frozen": "vision"}, "frozen: found 'vision', expected one of"),
         ({"frozen": "embedding", "recipe": "lora"}, "whose model is frozen already"),
+        ({"algorithm": "grpo"}, "algorithm: found grpo, whose rollouts take weights and key-value caches"),
+        ({"recipe": "dpo"}, "recipe: found dpo, which says no widths, expected --algorithm dpo"),
         ({"loss": "slow"}, "loss: found 'slow', expected one of fused, chunked, plain"),
     ],
 )
@@ -483,6 +493,10 @@ ADAPTERS, WEIGHTS = 41_943_040, 8_030_261_248
         ({"optimizer": "adam8bit"}, (2 + 2 + 4 + 2 * 1.015625) * WEIGHTS),
         ({"frozen": "embedding"}, 16 * WEIGHTS - 14 * 128_256 * 4096),
         ({"set": {"trainable_share": 0.5}}, (2 + 7) * WEIGHTS),
+        ({"algorithm": "dpo"}, (16 + 2) * WEIGHTS),
+        ({"algorithm": "dpo", "recipe": "bf16-only"}, (8 + 2) * WEIGHTS),
+        ({"algorithm": "dpo", "recipe": "lora"}, 2 * WEIGHTS + 16 * ADAPTERS),
+        ({"algorithm": "dpo", "set": {"frozen_models": 0}}, 16 * WEIGHTS),
     ],
 )
 def test_an_optimizer_keeps_what_its_recipe_fixes(options, held):

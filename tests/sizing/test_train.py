@@ -163,6 +163,9 @@ def test_a_run_that_trains_adapters_computes_two_thirds():
         adapted, alike = rate(model, optimizer="lora")
         assert adapted / whole == pytest.approx(1.5, rel=0.01)
         assert alike == pytest.approx(share)
+        # A reference model passes forward, another third of the work of training all.
+        assert whole / rate(model, algorithm="dpo")[0] == pytest.approx(4 / 3, rel=0.01)
+        assert adapted / rate(model, algorithm="dpo", optimizer="lora")[0] == pytest.approx(3 / 2, rel=0.01)
     # The work of a model that is such a run is its own, and so is a rate that is given.
     assert rate("llama3-70b-lora") == pytest.approx(rate("llama3-70b-lora", optimizer="lora"))
     assert rate("llama3-8b", optimizer="lora", samples_per_second=2)[0] == 2 * 8192
