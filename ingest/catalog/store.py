@@ -24,25 +24,27 @@ from ingest.errors import CatalogError, UsageError, brief, in_width, listed, nea
 _LABELS = (
     r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
     r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
-    r"(?:-c|--constraint|(?:active)?features)[= ][\"']?([a-z][^,&|()\[\]\"']*)[\"']?",
+    r"gpu_\d+x_([a-z].+)",  # instances of Lambda
+    r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
 )
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
     r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
     r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
-    r".*\[((?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # amd-smi, with the name of the die
+    r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
+    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +(.+)",  # what HIP reports, after the architecture
     r"(.+?) ?\(uuid:.*\)?",
     *_LABELS,
-    r"[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
+    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+)?(?:market(?:ing)?|product|device|card|instance|machine)[ _-](?:series|model|name|type) ?[:=] ?(.+)",
+    r"(?:\[?\d+\]?[ |]+)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r".*\bfound ([a-z0-9]+) device\b.*",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
     r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)[-_ ]\d{1,5}",  # slices of TPUs: v5p-128
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
-    r"[\"'](.+)[\"']",
 )
 _WORD = r"[a-z0-9]+"
 _JOINED = (
@@ -83,7 +85,7 @@ def plain(name: str) -> str:
 
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
-    found = " ".join(name.lower().split()).strip(" ,;|")
+    found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = whole[1].strip()
@@ -122,10 +124,15 @@ def patterns_of(kind: Mapping[str, Mapping[str, str]]) -> list[Pattern]:
     return made
 
 
+def _labelled(name: str) -> bool:
+    """Whether the name is one that an administrator or a provider chose."""
+    return unwrapped(name, _LABELS) != unwrapped(name, ())
+
+
 def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
     """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
     # What a label of a cluster does not state is open; a driver would state it.
-    label = unwrapped(name, _LABELS) != unwrapped(name, ())
+    label = _labelled(name)
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
@@ -442,6 +449,14 @@ class Catalog:
                 return f"is a {what}, expected a {kind.removesuffix('s')}: {instead.format(found)}"
         return ""
 
+    def _held(self, name: str) -> tuple[str, ...]:
+        """The GPUs of which the name of an instance may tell beside words of its provider, as does `gd-8xa100-i128`."""
+        form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
+        told = {word for one in self.patterns["gpus"] for word in one.known if word in one.needed or form(word)}
+        parts = words_of(re.sub(r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])", " ", name.lower()))
+        found = self.meaning("gpus", f"gpu:{' '.join(one for one in parts if one in told)}")
+        return (found.entry,) if found.entry else found.possible
+
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
         """Why a name is no entry: what it could be, or what is near."""
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
@@ -452,9 +467,11 @@ class Catalog:
             return f"{shown} {device}"
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
+        outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
+        if kind == "nodes" and not outside and (not meant.possible or _labelled(name)) and (held := self._held(name)):
+            return in_width(f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
         if meant.possible:
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
-        outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
         if outside and kind in self.names:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):

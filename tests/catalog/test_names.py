@@ -11,7 +11,7 @@ from ingest.catalog.records import Corpus, Gpu, Node
 from ingest.catalog.store import MAX_NAME, meaning, plain, unwrapped, words_of
 from ingest.errors import WIDTH, UsageError
 
-GPUS, NODES, CORPORA, AMBIGUOUS, OUTSIDE = table("catalog/names.yaml").values()
+GPUS, NODES, CORPORA, AMBIGUOUS, OUTSIDE, PROVIDERS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
 SEVERAL = {"v100", "910b", "xe9680", "xe9680l", "xe9712", "xe9780", "xe9785", "xd670", "sr680a", "821ge", "8125gs"}
 
@@ -86,6 +86,7 @@ def test_an_unknown_device_names_three_near_ones(shipped, written, near):
     (Gpu, "p5.48xlarge", r"'p5.48xlarge' is a node type, expected a gpu: give --node aws-p5$"),
     (Node, "NVIDIA H200", "'NVIDIA H200' is a GPU, expected a node: give --gpu h200-sxm"),
     *((record, name, f" not listed.*; .* {entry}$") for record in (Gpu, Node) for name, entry in OUTSIDE.items()),
+    *((Node, name, f"'{name}' is no listed node; give --gpu {entries}$") for name, entries in PROVIDERS.items()),
     (Corpus, "nobody/knows", "'nobody/knows' is not in the catalogs: give --tokens, or --samples"),
 ])  # fmt: skip
 def test_what_is_of_another_kind_or_not_listed_says_what_to_give(shipped, record, written, said):

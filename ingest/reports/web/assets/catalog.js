@@ -1,8 +1,15 @@
 /* The catalogs of the page: `ingest.catalog.store` over the data that was embedded. */
 $.Catalog = (() => {
   "use strict";
-  const packed = document.getElementById("data"), letters = atob(packed.textContent), bytes = new Uint8Array(letters.length);
-  for (let place = 0; place < letters.length; place++) bytes[place] = letters.charCodeAt(place);
+  const packed = document.getElementById("data"), letters = packed.textContent, digits = new Uint8Array(128);
+  // Five digits of 85 are four bytes.
+  [..."0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;,=>?@^_`{|}~"].forEach((one, digit) => { digits[one.charCodeAt()] = digit; });
+  const bytes = new Uint8Array(letters.length / 5 * 4), words = new DataView(bytes.buffer);
+  for (let at = 0; at < letters.length; at += 5) {
+    let word = 0;
+    for (let next = at; next < at + 5; next++) word = 85 * word + digits[letters.charCodeAt(next)];
+    words.setUint32(at / 5 * 4, word);
+  }
   const data = $.data = JSON.parse(new TextDecoder().decode($.unpacked(bytes, Number(packed.dataset.bytes))));
   const { Dict } = $;
 
