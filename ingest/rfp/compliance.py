@@ -366,7 +366,7 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     shown = f"{number:.12g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
     words = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
     stated = WORDS["spelled"].sub(lambda word: str(WRITTEN["numbers"][word[1].lower()]), words)
-    value = _in_unit(requirement, found)
+    value = number if requirement.unit == "file" and not noun else _in_unit(requirement, found)
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
         if value < least and any(WORDS["part"].search(side) for side in (found.before, found.after)):
@@ -396,7 +396,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
                 kept, shown = False, f"{shown} as one of several"
             kept = kept and not vendor_words.is_far(bound, written)
             return "" if kept else f"states {shown}, where the requirement has {bound}"
-    if noun.startswith(("%", "percent", "per")):
+    if WORDS["whole_share"].search(f"{found.before} {shown}") or (seconds is not None and WORDS["often"].search(found.before)):
+        return None  # all of what was tested, and how often something is done
+    if noun.startswith("%") or noun in ("per", "percent"):
         return _unasked_share(found, stated, shown)
     if seconds is not None:
         if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
@@ -410,7 +412,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or ((seconds > DAY) != (max(asked) > DAY) and max(asked) != DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.
-            beside = WORDS["service"].search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
+            planned = requirement.value is not None or "years of the plan" in stated
+            beside = WORDS["service"].search(found.before) or (planned and seconds >= USUAL_YEARS * YEAR)
             return None if beside else f"states {shown}, which is not asked for"
         return agrees if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
     if modified := re.match(rf"(?:(?!per\b)[\w-]+[\s-]+){{,2}}({'|'.join((*KNOWN, *NEUTRAL))})\w*", found.after, re.IGNORECASE):
@@ -435,7 +438,12 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         return None if not requests or size in requests else f"states {shown}, which is not asked for"
     # A term in words asks for the numbers of its own sentence alone.
     worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
-    neutral = worded or noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
+    neutral = (
+        worded
+        or noun.startswith(NEUTRAL)
+        or WORDS["exceeded"].search(found.before)
+        or (size is not None and requirement.unit != "B")
+    )
     return None if is_year or neutral else f"states {shown}, which is not asked for"
 
 
