@@ -309,8 +309,7 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
         return LineVerdict(requirement, SLIP, offered, margin, stated, note, reserved)
     least = required if requirement.rounded else least_accepted(required, requirement.unit)
     verdict, note = by_value(offered >= least * (1 - SAME))
-    far = "" if confirmed else far_above(offered, required, found.unit)
-    noted = (*reserved, *filter(None, (slip, binary_note(offered, required, found.unit), far)))
+    noted = (*reserved, *filter(None, (slip, "" if confirmed else ratio_note(offered, required, found.unit))))
     return LineVerdict(requirement, verdict, offered, margin, stated, note, noted)
 
 
@@ -542,26 +541,21 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
     return None
 
 
-def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
-    """A remark on an answer whose number would be the required one in GiB instead of GB, or the reverse; empty for others.
+def ratio_note(offered: float, required: float, unit: ResponseUnit) -> str:
+    """A remark on an answer that is many times the required one, or whose number would be it in GiB instead of GB, or the reverse.
 
-    An answer in a decimal unit that is above the requirement by that ratio is right in both readings.
+    Empty for others, and for many times the files, which a system just holds. An answer in a decimal unit that is above the
+    requirement by the ratio of GiB to GB is right in both readings.
     """
+    ratio, is_bytes = offered / required if required else 0.0, unit.base.split("/")[0] == "B"
+    if ratio >= NAMED_FROM and unit.base != "file":
+        return f"{ratio:.3g} {FAR} {'that bytes are meant, not bits' if is_bytes and ratio < PLAUSIBLE_TO else 'the value'}"
     named = unit if unit.power else response_unit(required, unit.base)
-    if not named.power or not required or unit.base.split("/")[0] != "B":
+    if not named.power or not is_bytes:
         return ""
-    step, ratio = 1.024**named.power, offered / required
+    step = 1.024**named.power
     decimal = named.name.replace("i", "", 1) if named.binary else named.name
     binary = f"{decimal[0].upper()}i{decimal[1:]}"
     pair, expected = (f"{binary} to {decimal}", step) if unit.binary else (f"{decimal} to {binary}", 1 / step)
     told = f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
     return told if abs(ratio / expected - 1) <= OF_BINARY else ""
-
-
-def far_above(offered: float, required: float, unit: ResponseUnit) -> str:
-    """A remark on a value that is many times the required one; empty for others, and for files, which a system just holds."""
-    many = offered / required if required else 0.0
-    if many < NAMED_FROM or unit.base == "file":
-        return ""
-    meant = "that bytes are meant, not bits" if many < PLAUSIBLE_TO and unit.base.startswith("B") else "the value"
-    return f"{many:.3g} {FAR} {meant}"
