@@ -542,7 +542,7 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
 
 
 def ratio_note(offered: float, required: float, unit: ResponseUnit) -> str:
-    """A remark on an answer that is many times the required one, or whose number would be it in GiB instead of GB, or the reverse.
+    """A remark on an answer that is many times the required one, or whose number is it in GiB instead of GB, or the reverse.
 
     Empty for others, and for many times the files, which a system just holds. An answer in a decimal unit that is above the
     requirement by the ratio of GiB to GB is right in both readings.

@@ -227,7 +227,7 @@ class OpenQuestion(NamedTuple):
 def open_questions(
     document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow], site: Site
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first: of `used`, what the requirements rest on, and what the file of the `site` has.
+    """The open questions, the most important first: of `used`, what the requirements rest on, and the file of the `site`.
 
     A figure that is stated as it holds anyway counts as a default, and its question is answered.
     """
