@@ -309,8 +309,7 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
         return LineVerdict(requirement, SLIP, offered, margin, stated, note, reserved)
     least = required if requirement.rounded else least_accepted(required, requirement.unit)
     verdict, note = by_value(offered >= least * (1 - SAME))
-    far = "" if confirmed else far_above(offered, required, found.unit)
-    noted = (*reserved, *filter(None, (slip, binary_note(offered, required, found.unit), far)))
+    noted = (*reserved, *filter(None, (slip, "" if confirmed else ratio_note(offered, required, found.unit))))
     return LineVerdict(requirement, verdict, offered, margin, stated, note, noted)
 
 
@@ -366,7 +365,7 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     shown = f"{number:.12g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
     words = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
     stated = WORDS["spelled"].sub(lambda word: str(WRITTEN["numbers"][word[1].lower()]), words)
-    value = _in_unit(requirement, found)
+    value = number if requirement.unit == "file" and not noun else _in_unit(requirement, found)
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
         if value < least and any(WORDS["part"].search(side) for side in (found.before, found.after)):
@@ -396,7 +395,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
                 kept, shown = False, f"{shown} as one of several"
             kept = kept and not vendor_words.is_far(bound, written)
             return "" if kept else f"states {shown}, where the requirement has {bound}"
-    if noun.startswith(("%", "percent", "per")):
+    if WORDS["whole_share"].search(f"{found.before} {shown}") or (seconds is not None and WORDS["often"].search(found.before)):
+        return None  # all of what was tested, and how often something is done
+    if noun.startswith("%") or noun in ("per", "percent"):
         return _unasked_share(found, stated, shown)
     if seconds is not None:
         if re.match(r"\w+\W+(?:response|reaction|recovery|replacement|delivery|on-?site)\b", found.after):
@@ -410,7 +411,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         # Years are no duration of a test, nor minutes a warranty.
         if not asked or ((seconds > DAY) != (max(asked) > DAY) and max(asked) != DAY) or seconds < 1 <= max(asked):
             # Of the service, or as long as a system is usually used.
-            beside = WORDS["service"].search(found.before) or (requirement.value is not None and seconds >= USUAL_YEARS * YEAR)
+            planned = requirement.value is not None or "years of the plan" in stated
+            beside = WORDS["service"].search(found.before) or (planned and seconds >= USUAL_YEARS * YEAR)
             return None if beside else f"states {shown}, which is not asked for"
         return agrees if seconds >= max(asked) * (1 - SAME) else f"states {shown}, less than is asked for"
     if modified := re.match(rf"(?:(?!per\b)[\w-]+[\s-]+){{,2}}({'|'.join((*KNOWN, *NEUTRAL))})\w*", found.after, re.IGNORECASE):
@@ -435,7 +437,12 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         return None if not requests or size in requests else f"states {shown}, which is not asked for"
     # A term in words asks for the numbers of its own sentence alone.
     worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
-    neutral = worded or noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
+    neutral = (
+        worded
+        or noun.startswith(NEUTRAL)
+        or WORDS["exceeded"].search(found.before)
+        or (size is not None and requirement.unit != "B")
+    )
     return None if is_year or neutral else f"states {shown}, which is not asked for"
 
 
@@ -534,26 +541,21 @@ def meant_instead(offered: float, required: float, unit: ResponseUnit) -> float 
     return None
 
 
-def binary_note(offered: float, required: float, unit: ResponseUnit) -> str:
-    """A remark on an answer whose number would be the required one in GiB instead of GB, or the reverse; empty for others.
+def ratio_note(offered: float, required: float, unit: ResponseUnit) -> str:
+    """A remark on an answer that is many times the required one, or whose number is it in GiB instead of GB, or the reverse.
 
-    An answer in a decimal unit that is above the requirement by that ratio is right in both readings.
+    Empty for others, and for many times the files, which a system just holds. An answer in a decimal unit that is above the
+    requirement by the ratio of GiB to GB is right in both readings.
     """
+    ratio, is_bytes = offered / required if required else 0.0, unit.base.split("/")[0] == "B"
+    if ratio >= NAMED_FROM and unit.base != "file":
+        return f"{ratio:.3g} {FAR} {'that bytes are meant, not bits' if is_bytes and ratio < PLAUSIBLE_TO else 'the value'}"
     named = unit if unit.power else response_unit(required, unit.base)
-    if not named.power or not required or unit.base.split("/")[0] != "B":
+    if not named.power or not is_bytes:
         return ""
-    step, ratio = 1.024**named.power, offered / required
+    step = 1.024**named.power
     decimal = named.name.replace("i", "", 1) if named.binary else named.name
     binary = f"{decimal[0].upper()}i{decimal[1:]}"
     pair, expected = (f"{binary} to {decimal}", step) if unit.binary else (f"{decimal} to {binary}", 1 / step)
     told = f"offered / required is {ratio:.3f}, the ratio of {pair}: confirm the unit"
     return told if abs(ratio / expected - 1) <= OF_BINARY else ""
-
-
-def far_above(offered: float, required: float, unit: ResponseUnit) -> str:
-    """A remark on a value that is many times the required one; empty for others, and for files, which a system just holds."""
-    many = offered / required if required else 0.0
-    if many < NAMED_FROM or unit.base == "file":
-        return ""
-    meant = "that bytes are meant, not bits" if many < PLAUSIBLE_TO and unit.base.startswith("B") else "the value"
-    return f"{many:.3g} {FAR} {meant}"

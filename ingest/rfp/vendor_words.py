@@ -42,7 +42,7 @@ REFERENCES, LIMITS, STATEMENTS, CONSENTS = (WORDS[name] for name in ("references
 NOTATIONS = tuple((re.compile(pattern), instead) for pattern, instead in WRITTEN["notations"])
 #: Properties of one kind, the weaker before the stronger; one that is denied is not stated.
 _DENIED = r"(?<!\bno )(?<!\bnot )(?<!without )(?<!never )(?<!than )\b"
-PROPERTIES = [[re.compile(f"{_DENIED}(?:{one})\\b", re.IGNORECASE) for one in pair] for pair in WRITTEN["properties"]]
+PROPERTIES = [[re.compile(f"{_DENIED}(?:{one})\\b", re.IGNORECASE) for one in row] for row in WRITTEN["properties"]]
 #: One word of so many may be unknown; of a statement about the product, which has words of its own.
 MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
 #: A value that is stated as about so much lies within this factor; one that is at most so much may be less by up to another.
@@ -123,7 +123,7 @@ def limiting(text: str, required: str = "") -> str:
     A word of the sentence of what is `required` limits nothing next to another one of it.
     """
     asked = f" {' '.join(_SAID.findall(required.lower()))} "
-    asked, said = asked + asked.replace(" one ", " single "), []
+    asked, said = asked + asked.replace(" one ", " single ") + asked.replace(" one process ", " single stream "), []
     for found in LIMITS.finditer(text):
         phrase = " ".join(_SAID.findall(found[0].lower()))
         before, after = (_SAID.findall(side.lower()) for side in (text[: found.start()], text[found.end() :]))
@@ -149,9 +149,9 @@ def _bounding(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
 
 def weaker(text: str, required: str) -> str:
     """Which property or version in a text is weaker than the one of its kind that is `required`; empty where none is."""
-    for weak, strong in PROPERTIES:
+    for weak, strong, *together in PROPERTIES:
         needed, less = strong.search(required), weak.search(text)
-        if needed and less and not (weak.search(required) and strong.search(text)):
+        if needed and less and not ((together or weak.search(required)) and strong.search(text)):
             return f"states '{less[0]}', where the requirement has '{needed[0]}'"
     return ""
 
@@ -230,12 +230,14 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         return why
     closed = bool(WORDS["foreign"].search(text))
     stated = not closed and STATEMENTS.search(text) is not None
-    if not (stated or plain or CONSENTS.search(text)) and re.search(r"\w", text):
-        if not (pointer := WORDS["pointers"].search(text)):
-            return "neither confirms nor denies"
-        if not may_point:
-            return f"does no more than point elsewhere: '{pointer[0].lower()}'"
     own = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))} - {""}
+    if not (stated or plain or CONSENTS.search(text)) and re.search(r"\w", text):
+        pointer = WORDS["pointers"].search(text)
+        if pointer and not may_point and not ("price" in required.lower() and "price" in remark.lower()):
+            return f"does no more than point elsewhere: '{pointer[0].lower()}'"
+        # A sentence beside one that confirms may name what belongs to it.
+        if not pointer and not (may_point and not more_than(text, own)):
+            return "neither confirms nor denies"
     clauses = [] if closed else WORDS["clauses"].split(text)
     if narrowed := next(filter(None, (narrowing(one, own) for one in clauses)), ""):
         return f"qualifies: '{narrowed}'"
@@ -313,7 +315,9 @@ def _against(bound: str, offered: str) -> tuple[float, float, str] | None:
             for written, is_bare in zip((required, offered), alone, strict=True)
         )
         if limit is not None:
-            return None if value is None or (base == "1" and limit <= 1 < value) else (limit, value, base)
+            # A share is held against no count.
+            is_other = value is None or (base == "1" and (limit <= 1 < value or (limit > 1 and "%" in offered)))
+            return None if value is None or is_other else (limit, value, base)
     return None
 
 

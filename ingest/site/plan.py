@@ -229,7 +229,7 @@ class Plan(InteractiveResult):
     @cached_property
     def open_questions(self) -> tuple[OpenQuestion, ...]:
         """What the site file does not determine and the buyer has to answer, the most important first."""
-        return open_questions(self.document, self.service, self.used, self.rows["jobs"], self.site.written)
+        return open_questions(self.document, self.service, self.used, self.rows["jobs"], self.site)
 
     @cached_property
     def inputs(self) -> dict[str, Any]:

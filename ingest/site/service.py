@@ -225,13 +225,9 @@ class OpenQuestion(NamedTuple):
 
 
 def open_questions(
-    document: DocumentFacts,
-    service: Sequence[ServiceTerm],
-    used: Sequence[Step],
-    jobs: Sequence[QuantityRow],
-    written: Mapping[str, Any],
+    document: DocumentFacts, service: Sequence[ServiceTerm], used: Sequence[Step], jobs: Sequence[QuantityRow], site: Site
 ) -> tuple[OpenQuestion, ...]:
-    """The open questions, the most important first: of `used`, what the requirements rest on, and what the file has `written`.
+    """The open questions, the most important first: of `used`, what the requirements rest on, and the file of the `site`.
 
     A figure that is stated as it holds anyway counts as a default, and its question is answered.
     """
@@ -240,7 +236,7 @@ def open_questions(
     if lacking:
         question = f"What do vendors have to know: {', '.join(lacking.values())}?"
         found.append(OpenQuestion("document", question, ", ".join(lacking), "the cover of the tender states it"))
-    if "award" not in written:
+    if "award" not in site.written:
         found.append(OpenQuestion("award", "How are offers ranked?", "by cost alone", "an award alone gives points to targets"))
     # The jobs whose rate is uncertain, the one that reads most first.
     reading = [(step, row) for row in jobs if (step := row.step("job_read_bandwidth")) is not None]
@@ -254,7 +250,7 @@ def open_questions(
     ranked = [
         (one.rank, OpenQuestion(one.key, one.question, _shown(one, taken[one.quantity], jobs), one.reason))
         for one in default_records()
-        if one.quantity in taken and {*_stated(written, one.key)} != {True}
+        if one.quantity in taken and {*_stated(site.written, one.key)} != {True}
     ]
     ranked += [
         (one.rank, OpenQuestion(one.key, one.question, one.suggested, one.reason))
