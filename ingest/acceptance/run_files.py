@@ -217,27 +217,21 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
     slack = SKEW if zoned else ZONES
     if clock is not None and not record.began - slack <= clock <= record.ended + slack:
         yield "clock: found another time than the script recorded"
-    text = "" if test is None else test.files.get(f"fio/{test.id}.fio", "")
-    least = _seconds(run) * (1 - SHORT) + sum(
-        int(ramp) / 1000 for ramp in re.findall(r"^ramp_time=(\d+)ms$", text, re.MULTILINE)
-    )
+    options = sections(test.files.get(f"fio/{test.id}.fio", "")) if test else {}
+    ramps = [int(one.get("ramp_time", "0").removesuffix("ms")) / 1000 for one in options.values()]
+    least = _seconds(run) * (1 - SHORT) + max(ramps, default=0)
     if record.ended - record.began + WHOLE_SECONDS < least:
         yield f"time: the script took {record.ended - record.began:,.0f} s, expected at least {least:,.0f} s of ramp and run"
-    clients = base / f"{run.test}.hosts"
+    clients, names = base / f"{run.test}.hosts", [record.host]
     if clients.is_file():
-        lines = read_text(clients, WRITTEN_BY_SCRIPTS).split()
-        names = [re.sub(r"^ip6?:|,.*$", "", line) for line in lines]
-    else:
-        names = [record.host]
-        if test is not None and test.scale == "full":
-            yield f"hosts: no list of clients of its script ({clients.name}) next to the result"
-    # Tools other than fio write what a machine calls itself: compared without its domain, not with addresses.
-    own = [one for one in run.hosts if one not in names]
-    if run.tool != "fio":
-        short = [name.partition(".")[0] for name in names if not re.match(r"[\d.]+$|.*:", name)]
-        own = [one for one in own if len(short) == len(names) and not any(map(one.partition(".")[0].startswith, short))]
-    if own:
-        yield f"hosts: found {listed(own)}, expected those of its script: {listed(names, 8)}"
+        names = [re.sub(r"^ip[46]?:|,.*$", "", line) for line in read_text(clients, WRITTEN_BY_SCRIPTS).split()]
+    elif test and test.scale == "full":
+        yield f"hosts: no list of clients of its script ({clients.name}) next to the result"
+    # Other tools than fio write what a machine calls itself, without the domain or network of its name, or for an address.
+    short = tuple(re.split("[.-]", name)[0] for name in names if not re.match(r"[\d.]+$|.*:", name))
+    alike = short if run.tool != "fio" and len(short) == len(names) else ("",) * (run.tool != "fio")
+    if odd := [one for one in run.hosts if one not in names and not one.startswith(alike)]:
+        yield f"hosts: found {listed(odd)}, expected those of its script: {listed(names, 8)}"
     if record.file_system in IN_MEMORY:
         yield f"file system: found {record.file_system}, which is in memory"
 

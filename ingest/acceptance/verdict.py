@@ -23,12 +23,13 @@ from ingest.acceptance.service_limits import (
     terms_of,
 )
 from ingest.acceptance.test_spec import AcceptanceTest, Load
+from ingest.engine.expression import total
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.result import envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
-from ingest.site.plan_file import check_object, read_object
+from ingest.site.plan_file import check_object, lines_of, plan_data, read_object
 from ingest.text import checked_id, one_line
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 SHARE, TIMES = "share", "times the mean"
 #: The one word on a folder of tests.
 ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
+#: Share by which sums of thresholds may differ.
+SAME = 1e-9
 #: What `valid` leaves open, said wherever validity is printed.
 UNPROVEN = "no file proves that a run took place or missed all caches: be present, or compare hashes sent as each run ended"
 WRITTEN = "a file of `ingest accept`"
@@ -241,6 +244,7 @@ class VerdictOptions(TypedDict, total=False):
 
     degraded: Annotated[str | Path | None, option("Results with one server or controller out of service (S-AVAIL-04).", "DIR")]
     rebuild: Annotated[str | Path | None, option("Results while one drive is rebuilt (S-AVAIL-05).", "DIR")]
+    plan: Annotated[str | Path | None, option("Plan or site file of the tender: the tests must have its values.", "FILE")]
 
 
 def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **options: Unpack[VerdictOptions]) -> Verdict:
@@ -251,8 +255,8 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
         results: result files, or folders of them.
 
     Raises:
-        IngestError: a folder without tests, changed job files or a changed list of tests, a named file that is cut
-            off or not a result of a known tool.
+        IngestError: a folder without tests, changed job files or a changed list of tests, a threshold that is not that of
+            its requirement or of the plan, a named file that is cut off or not a result of a known tool.
         UsageError: results for a term that the plan does not set.
     """
     folder, asked = Path(folder), filled(VerdictOptions, options, "verdict")
@@ -272,6 +276,7 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
         texts[name] = content.decode(errors="replace")
     written = tuple(replace(test, files={name: texts[name] for name in test.files}) for test in manifest.tests)
     manifest = replace(manifest, tests=written)
+    _check_thresholds(manifest, asked["plan"])
     read: dict[str, Path] = {}
     paths = [results] if isinstance(results, (str, Path)) else list(results)
     counted = counted_runs(paths, manifest.tests, manifest_hash, read)
@@ -300,6 +305,20 @@ def verdict(folder: str | Path, results: str | Path | Sequence[str | Path], **op
             notes += [f"--{word}: {note}" for note in counted.notes]
     judged = (tuple(requirements), tuple(tests.values()))
     return Verdict(manifest, *judged, refused, manifest_hash, again, tuple(evidence), tuple(notes))
+
+
+def _check_thresholds(manifest: Manifest, plan: str | Path | None) -> None:
+    """Raises IngestError: a test with another threshold than its line of the plan, or of the manifest without one."""
+    values = {line.id: line.value for line in manifest.lines}
+    required = values if plan is None else {line.id: line.value for line in lines_of(plan, plan_data(plan))}
+    tested = {test.requirement: float(total([load.threshold for load in test.loads])) for test in manifest.tests}
+    tested |= {ident: value for test in manifest.tests for ident, value in test.also.items()}
+    for ident, threshold in tested.items():
+        # A rehearsal tests the share of one client.
+        value = threshold if manifest.scale == "full" else values.get(ident) or threshold
+        if abs(value - (required.get(ident) or 0)) > SAME * value:
+            told = f"{required[ident]:.12g}" if required.get(ident) else "no such line"
+            raise IngestError(f"{plan or 'tests.json'}: {ident}: found a threshold of {value:.12g}, expected {told}")
 
 
 def _judged(tests: Sequence[AcceptanceTest], counted: CountedRuns) -> dict[str, TestVerdict]:

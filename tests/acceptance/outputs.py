@@ -19,6 +19,32 @@ def command_of(test):
     return [re.sub(r"\$[A-Za-z]+", "/mnt/x", word) for word in words]
 
 
+#: What a run has of its own when its figures are those of another.
+OWN = (
+    r'"timestamp(?:_ms)?" : \d+|"time" : ".*"|^(?:Began|StartTime|Finished) .*$|^-- .* --$|"iso_start_date":"[^"]*"|run\d\.json'
+)
+
+
+def edited(text, own, change):
+    """A result with the changes of an edit: figures of another run, bins of latencies one lower, factors, other words."""
+    if "copy" in change:
+        kept = iter(re.findall(OWN, own, re.MULTILINE))
+        text = re.sub(OWN, lambda _: next(kept), text, flags=re.MULTILINE)
+    for bins in re.findall(r'"latency_[num]s" : (\{.*?\})', text, re.DOTALL) if "bins" in change else ():
+        found = json.loads(bins)
+        text = text.replace(bins, json.dumps(dict(zip(found, [*list(found.values())[1:], 0], strict=True))), 1)
+    for pattern, factor in change.get("times", {}).items():
+
+        def scaled(at, factor=factor):
+            digits = len(at[1].partition(".")[2])
+            return f"{at.string[at.start() : at.start(1)]}{float(at[1]) * factor:.{digits}f}{at.string[at.end(1) : at.end()]}"
+
+        text = re.sub(pattern, scaled, text, flags=re.MULTILINE)
+    for pattern, new in change.get("swap", {}).items():
+        text = re.sub(pattern, new, text, flags=re.MULTILINE)
+    return text
+
+
 def as_scripted(text, tests):
     """A result with the command line of the script of its test."""
     for test in tests:

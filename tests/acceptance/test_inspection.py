@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -14,6 +15,7 @@ from plans import plan
 import ingest
 from ingest.acceptance.judgement import milliseconds
 from ingest.errors import IngestError, UsageError
+from ingest.files import sha256
 from ingest.reports.pages.acceptance import verdict_title
 
 TERMS = [
@@ -203,3 +205,17 @@ def test_lines_of_serving_are_judged(tmp_path, factor, result):
     verdict = ingest.verdict(made.folder, fio_results(made.tests, tmp_path / "results", 1.02, parts=slow))
     judged = {line["id"]: line["result"] for line in verdict.to_dict()["requirements"]}
     assert {name: judged[name] for name in ("R-KV-01", *asked)} == {"R-KV-01": "pass", "R-KV-02": result, "R-SERVE-01": result}
+
+
+def test_a_threshold_that_was_edited_with_all_hashes_is_refused(made, results, tmp_path):
+    folder = shutil.copytree(made.folder, tmp_path / "tests")
+    edited, known = json.loads((folder / "tests.json").read_text()), (folder / "SHA256SUMS").read_text()
+    written = plan(tmp_path, few_clients)
+    assert ingest.verdict(folder, results, plan=written).word == "ACCEPTED"
+    edited["tests"][0]["loads"][0]["threshold"] /= 2
+    for wrong, options in (("tests.json: R-READ-01: found a threshold of 64000000,", {}), (str(written), {"plan": written})):
+        (folder / "tests.json").write_text(json.dumps(edited))
+        (folder / "SHA256SUMS").write_text(known.replace(made.manifest_hash, sha256((folder / "tests.json").read_bytes())))
+        with pytest.raises(IngestError, match=re.escape(wrong)):
+            ingest.verdict(folder, results, **options)
+        next(one for one in edited["requirements"] if one["id"] == "R-READ-01")["value"] /= 2

@@ -1,25 +1,19 @@
 """Results that four tools left on one machine, and edits of them: the results have no word of caution, each edit has one."""
 
 import hashlib
-import json
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 from conftest import finished
-from outputs import listed_anew
+from outputs import edited, listed_anew
 from plans import plan, times
 
 import ingest
 
 pytestmark = pytest.mark.usefixtures("short_rehearsal")
 EDITS, RECORDED = (yaml.safe_load(Path(__file__).with_name(name).read_text()) for name in ("edits.yaml", "recorded.yaml"))
-#: What a run has of its own when its figures are those of another.
-OWN = (
-    r'"timestamp(?:_ms)?" : \d+|"time" : ".*"|^(?:Began|StartTime|Finished) .*$|^-- .* --$|"iso_start_date":"[^"]*"|run\d\.json'
-)
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +41,6 @@ def words_on(folder, test):
     answer = ingest.verdict(folder, folder / "results")
     why = next(one.why for one in answer.tests if one.id == test)
     return [text for text in (*answer.warnings, why * why.startswith("not valid")) if test in text or text == why]
-
-
-def edited(text, own, change):
-    """A result with the changes of an edit: figures of another run, bins of latencies one lower, factors, other words."""
-    if "copy" in change:
-        kept = iter(re.findall(OWN, own, re.MULTILINE))
-        text = re.sub(OWN, lambda _: next(kept), text, flags=re.MULTILINE)
-    for bins in re.findall(r'"latency_[num]s" : (\{.*?\})', text, re.DOTALL) if "bins" in change else ():
-        found = json.loads(bins)
-        text = text.replace(bins, json.dumps(dict(zip(found, [*list(found.values())[1:], 0], strict=True))), 1)
-    for pattern, factor in change.get("times", {}).items():
-
-        def scaled(at, factor=factor):
-            digits = len(at[1].partition(".")[2])
-            return f"{at.string[at.start() : at.start(1)]}{float(at[1]) * factor:.{digits}f}{at.string[at.end(1) : at.end()]}"
-
-        text = re.sub(pattern, scaled, text, flags=re.MULTILINE)
-    for pattern, new in change.get("swap", {}).items():
-        text = re.sub(pattern, new, text, flags=re.MULTILINE)
-    return text
 
 
 def test_results_as_their_tools_left_them_pass_without_a_word(ran):

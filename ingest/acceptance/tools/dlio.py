@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -197,10 +197,10 @@ def read(text: str, path: str) -> list[Run] | None:
     recorded = _recorded(Path(path).parent / ".hydra/config.yaml")
     unbuffered = recorded.get("reader.odirect") == "True"
     load = Observed(test, "read", rate, "sample/s", clients=clients, memory_bytes=None if unbuffered else memory)
-    each = metric.get(RATE.replace("_mean", ""))
-    figures = tuple(number(one, f"{path}: {RATE}") for one in each) if isinstance(each, list) and len(each) > 2 else ()
-    load = replace(load, recorded=(recorded,) if recorded else (), figures=figures)
-    load = replace(load, contradictions=tuple(_contradictions(found, metric, rate)))
+    listed = metric.get(RATE.replace("_mean", ""))
+    each = tuple(number(one, f"{path}: {RATE}") for one in listed) if isinstance(listed, list) else ()
+    told = tuple(_contradictions(found, each, rate))
+    load = replace(load, recorded=(recorded,) if recorded else (), figures=each, contradictions=told)
     shown = {name: int(number(found[name], f"{path}: {name}")) for name in SHOWN if name in found}
     printed = number(metric.get("train_io_mean_MB_per_second", 0), f"{path}: train_io_mean_MB_per_second")
     if printed and rate:
@@ -238,13 +238,10 @@ def _recorded(path: Path) -> dict[str, str]:
 ROUNDED = 0.05
 
 
-def _contradictions(found: Mapping[str, Any], metric: Mapping[str, Any], rate: float) -> Iterator[str]:
+def _contradictions(found: Mapping[str, Any], each: Sequence[float], rate: float) -> Iterator[str]:
     """Where the rate does not agree with that of the epochs, or with the time between start and end."""
-    each = metric.get(RATE.replace("_mean", ""))
-    if isinstance(each, list) and each and rate:
-        mean = sum(number(one, RATE) for one in each) / len(each)
-        if abs(mean - rate) > ROUNDED * rate:
-            yield f"rate: found {rate:,.4g} samples/s, expected {mean:,.4g}, the mean of its epochs"
+    if each and rate and abs(sum(each) / len(each) - rate) > ROUNDED * rate:
+        yield f"rate: found {rate:,.4g} samples/s, expected {sum(each) / len(each):,.4g}, the mean of its epochs"
     with suppress(KeyError, ValueError, TypeError):
         span = (datetime.fromisoformat(found["end"]) - datetime.fromisoformat(found["start"])).total_seconds()
         samples = found["num_files_train"] * found["num_samples_per_file"] * found["epochs"]

@@ -350,12 +350,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     drawn = total([number(job["usr_cpu"], where) * number(job["job_runtime"], where) / 1e5 for job in jobs if "usr_cpu" in job])
     if direction == "write" and not metadata and all("usr_cpu" in job for job in jobs) and drawn + TICKS < moved / DRAWN:
         remarks.append(f"{drawn:.3g} s of processors for {moved / 1e9:,.3g} GB of new contents, as of buffers that repeat")
-    figures = [
-        number(table(part.get(spread, {}), where).get(key, 0), where)
-        for part in moving
-        for spread in ("lat_ns", "clat_ns")
-        for key in ("mean", "max", "stddev")
-    ]
+    spread = [table(part.get(key, {}), f"{where}: {key}") for part in moving for key in ("lat_ns", "clat_ns")]
+    figures = [number(one.get(key, 0), where) for one in spread for key in ("mean", "max", "stddev")]
     bins = [_bins(job, where) for job in jobs]
     if not metadata and not all(bins):
         remarks.append("no histogram of latencies in the result")
@@ -395,8 +391,11 @@ def _undone(found: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]], loads: 
     """Where the disks below the files, which fio lists for local file systems, saw fewer requests than its jobs made."""
     data = {load.name: load.seconds or 0 for load in loads if load.operation in DATA}
     disks = rows(found.get("disk_util", []), f"{path}: disk_util")
-    for way in DATA if disks and data else ():
-        made = sum(number(table(job[way], path).get("total_ios", 0), path) for job in jobs if job.get("jobname") in data)
+    clients, listed = ({str(one.get("hostname")) for one in some} for some in (jobs, disks))
+    for way in DATA if data and listed == clients else ():
+        made = sum(
+            number(table(job.get(way, {}), path).get("total_ios", 0), path) for job in jobs if job.get("jobname") in data
+        )
         seen = sum(number(disk.get(f"{way}_{kind}", 0), f"{path}: disk_util") for disk in disks for kind in ("ios", "merges"))
         if seen < made * SEEN * (1 - LATE_DISKS / max(*data.values(), LATE_DISKS)):
             yield f"the disks saw {seen:,.0f} {way} requests of {made:,.0f}, as of a cache, memory or holes in files"
@@ -475,13 +474,16 @@ def _spread(spread: Mapping[str, Any], mean: float, most: float, where: str) -> 
 
 
 def _bins(job: Mapping[str, Any], where: str) -> list[tuple[float, float, float]]:
-    """The bins of a histogram that have requests: their share, and their least and largest latency, s."""
+    """The bins of a histogram that have requests: their share, and their least and largest latency, s.
+
+    A share that fio rounds up may be of one request in millions, which adds nothing to the least mean.
+    """
     parts, start = list[tuple[float, float, float]](), 0.0
     for key, unit in (("latency_ns", 1e-9), ("latency_us", 1e-6), ("latency_ms", 1e-3)):
         for edge, percent in table(job.get(key) or {}, f"{where}: {key}").items():
             end = float(edge) * unit if edge.isdigit() else math.inf
             if share := number(percent, f"{where}: {key}") / 100:
-                parts.append((share, start, end))
+                parts.append((share, start * (share > LEAST_BIN), end))
             start = end
     return parts
 

@@ -116,7 +116,7 @@ def _summed(text: str, results: Sequence[Mapping[str, Any]], path: str) -> Itera
     if len(results) == 1:
         # IOR warns of the bytes where they are not those of the files.
         moved = group(r"actual aggregate bytes moved = (\d+)", text)
-        if moved and int(moved) % (size * 1024):
+        if moved and size.is_integer() and int(moved) % (size * 1024):
             yield f"bytes: found {moved} B moved, expected whole requests of {size:g} KiB"
         held = float(moved) / 2**20 if moved else block * number(cells["#Tasks"], f"{path}: tasks") / 1024
         stated += [("bytes", "MiB", rates[0] * whole, cell) for cell in (cells["aggs(MiB)"], f"{held:.1f}")]

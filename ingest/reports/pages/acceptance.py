@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ingest.acceptance.pack import Acceptance
 
 
+#: What the hash of a folder that somebody else kept leaves open.
+THRESHOLDS = "who has the folder can edit its thresholds: compare the hash with the one that `accept` printed, or give --plan"
 #: Tests that a short page lists.
 MOST_TESTS = 8
 
@@ -94,7 +96,7 @@ def verdict_page(answer: Verdict) -> Page:
         *(Section(f"Degraded operation, {ident}", JUDGED, judged_rows(tests)) for ident, tests in answer.degraded.items()),
         Section("Results that are not valid", lines=tuple(f"{name}: {why}" for name, why in answer.refused.items())),
         Section("Runs", RUNS, evidence_rows(answer), (answer.span, UNPROVEN) * bool(answer.span)),
-        Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}",)),
+        Section("Tests judged", lines=(f"tests.json with sha256 {answer.manifest_hash}", THRESHOLDS)),
     ]
     header = ("id", "requirement", "priority", "result", "measured", "low", "high", "required", "unit", "margin", "runs", "why")
     flat: list[tuple[object, ...]] = [("verdict", answer.manifest.site, "", "", answer.word, *[None] * 7, answer.counted)]
