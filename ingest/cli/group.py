@@ -330,8 +330,10 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         counted += ["sized"]  # `--bs 1M`, of a benchmark
     for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
-            needless = [] if one != spelt[0] and meant_by("quantities", spelt[0]) else meant_by(table, one.replace("-", ""))
-            if needless:
+            needless = meant_by(table, one.replace("-", ""))
+            if needless and (
+                one == spelt[0] or not meant_by("quantities", spelt[0]) + [*{f"--{each}" for each in ours} & {*known}]
+            ):
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
