@@ -213,7 +213,11 @@ def parse(written: object, unit: str, what: str, whole: bool | None = None) -> f
         if physical(unit).split("/")[0] == asked and re.fullmatch(rf"[0-9.,_]+\s*({words})|({words})\s*[0-9.,_]+", text):
             raise UsageError(f"{what}: found {brief(written)}, expected {instead}, {_example(unit)}")
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
-    if match is None and (plain := without_commas(text)):
+    if match is None and (plain := without_commas(text)) and "." in plain and (whole or unit in COUNTED):
+        raise UsageError(
+            f"{what}: found {brief(written)}, expected one whole number; `ingest bw` and `ingest sweep` take several"
+        )
+    if match is None and plain:
         raise UsageError(f"{what}: found {brief(written)}, expected points before decimals alone; did you mean '{plain}'?")
     if match is None or len(match[1]) > MAX_DIGITS:
         kind = f"; its kind goes to --{unit.lower()}" if unit in ("GPU", "node") and text[:1].isalpha() else ""

@@ -72,9 +72,8 @@ SITE_FILES, PART = (".yaml", ".yml"), ".npz"
 class Asked(NamedTuple):
     """A command, and the function of the same name that it asks."""
 
-    #: its words and options in the order of its help; `options_of` stands for those that the function declares, a name for
-    #: those of another function
-    parts: tuple[Callable[..., Any] | str, ...] = (model_argument, options_of, explain_option, output_options)
+    #: its words and options in the order of its help; `options_of` stands for those that the function declares
+    parts: tuple[Callable[..., Any], ...] = (model_argument, options_of, explain_option, output_options)
     without: tuple[str, ...] = ("model",)  # those of them that another part declares
     book: Callable[..., bytes] | None = sizing_workbook  # makes the workbook, if it has one
     #: the warnings of its answer, where they are no attribute of that name
@@ -358,9 +357,9 @@ COMMANDS: dict[str, Asked] = {
             options_of,
             click.option("--require", is_flag=True, help="Exit with 3 unless every requested system fits."),
             click.option("--explain", metavar="NAME", help="Show the derivation of one quantity of a single system instead."),
-            "bw",
             output_options,
         ),
+        without=(),
         run=_fit,
     ),
     "plan": Asked(
@@ -446,9 +445,6 @@ def command(name: str) -> click.Command:
 
     if name in ingest.OF_A_JOB:
         run = job_file(name, declaring)(run)
-    others = {one: _function(one) for one in asked.parts if isinstance(one, str)}
-    without = (*asked.without, *(option for other in others.values() for option in arguments_of(other)))
     for part in reversed(asked.parts):
-        declared = options_of(others[part]) if isinstance(part, str) else part
-        run = (options_of(declaring, *without) if part is options_of else declared)(run)
+        run = (options_of(declaring, *asked.without) if part is options_of else part)(run)
     return click.command(name, cls=BriefCommand)(run)

@@ -45,7 +45,7 @@ _REFUSED = re.compile(
     "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
 )
 #: A refusal of a word by its place: a name of nothing, or of another kind.
-_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found |gpu )?'[^']+'(?! without).*")
+_MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found (?!'[0-9.,]+')|gpu )?'[^']+'(?! without).*")
 COMPARING = ("compare", "versus", "vs", "diff")
 #: Options of every command.
 _EVERYWHERE = {"--output", "--format", "--set", "--catalogs", "--verbose", "--quiet", "--job"}
@@ -111,7 +111,9 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or ([] if meant_anywhere else _of_parts(option, known))
-    if (glued := re.search("[0-9]+$", option)) and meaning and not {*meaning} & {"--gpu", "--node", "--model"}:  # `--tp8`
+    if (
+        not value and (glued := re.search("[0-9]+$", option)) and meaning and not {*meaning} & {"--gpu", "--node", "--model"}
+    ):  # `--tp8`
         return _line(option, f"{meaning[0]} {glued[0]}")
     return _line(option, "' or '".join(meaning[:2])) if meaning else f"no such option '{option}'"
 
@@ -295,6 +297,13 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     value = next((after for before, after in pairwise(words) if before == option and not after.startswith("--")), "")
     if _TIMES.fullmatch(value) and (meant := _respelt(words)):
         return f"no such option '{option}'{meant}"
+    unit = re.fullmatch(elsewhere()["unit of a name"][""], option)
+    if unit and re.fullmatch("[0-9.]+", value):  # `--dataset-gb 500`
+        written = f"{value}{elsewhere()['units'].get(unit[2].lower(), unit[2])}"
+        if unit[1] in that_take(written, ctx.command):
+            return _line(option, f"{unit[1]} {written}")
+        ctx.meta[_WORDS] = [unit[1], written]
+        return _no_such_option(unit[1], ctx).replace(unit[1], option, 1)
     foreign_name, equals, theirs = value.partition("=")
     if equals and "set" in _meant(spellings(option)) and not is_quantity(foreign_name):  # `--param dataset.num_files_train=9`
         option, value = f"--{foreign_name}", theirs
@@ -321,8 +330,10 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         counted += ["sized"]  # `--bs 1M`, of a benchmark
     for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
-            needless = [] if one != spelt[0] and meant_by("quantities", spelt[0]) else meant_by(table, one.replace("-", ""))
-            if needless:
+            needless = meant_by(table, one.replace("-", ""))
+            if needless and (
+                one == spelt[0] or not meant_by("quantities", spelt[0]) + [*{f"--{each}" for each in ours} & {*known}]
+            ):
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
@@ -335,7 +346,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     every = [name for one in ctx.command.params for name in one.opts]
     for meant in _meant(spelt) if value else ():  # `--quantization awq` are `--weight-bits 4`
         own, hint = _taking(value, "refused", every, f"--{meant}")
-        if own and f"--{meant}" in every:
+        other = hint and value not in (known.get(f"--{meant}") or [value])
+        if (own or other) and f"--{meant}" in every:
             return f"no such option '{option}'{hint}"
     said = instead_of(option, known, value)
     for one in (option.strip("-").lower(), plain or option):

@@ -344,7 +344,7 @@ def with_units(args: list[str]) -> list[str]:
 
 def spellings(option: str) -> list[str]:
     """An option without dashes and figures, then in full words, without those that tell nothing, and below its last dot."""
-    found = [re.sub("[-_./0-9]", "", option).lower()]
+    found = [re.sub("[-_./0-9]" if re.search("[A-Za-z]{2}", option) else "[-_./]", "", option).lower()]  # `--s3` is no `-s 3`
     whole = re.split("[-_]per[-_](?=gpu|node|device|rank|host|job)", option)[0]
     for name in (option, option.rpartition(".")[2], whole):
         parts = [next(iter(meant_by("full", part)), part) for part in re.findall("[a-z]+", name.lower())]

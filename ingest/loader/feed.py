@@ -35,7 +35,19 @@ from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS
-from ingest.sizing.job import LEVELS, RATE_OPTIONS, SCALINGS, Amount, CommonOptions, NodeOptions, by_user, job_of, quantities_of
+from ingest.sizing.job import (
+    CARD,
+    LEVELS,
+    ONE_MODEL,
+    RATE_OPTIONS,
+    SCALINGS,
+    Amount,
+    CommonOptions,
+    NodeOptions,
+    by_user,
+    job_of,
+    quantities_of,
+)
 from ingest.sizing.published_rates import samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
 from ingest.units import display, parse_whole
@@ -131,9 +143,6 @@ QUESTION = Question(
         ),
     ),
 )
-
-MODEL = option("Id, alias or YAML file of a model.", "ID")
-GPU = option("Id, alias or YAML file of a GPU.", "ID")
 
 
 class FeedSizeOptions(TypedDict, total=False):
@@ -290,7 +299,7 @@ class Feed(Answer):
 
 
 def feed(
-    model: Annotated[str | None, MODEL] = None, gpu: Annotated[str | None, GPU] = None, **options: Unpack[FeedOptions]
+    model: Annotated[str | None, ONE_MODEL] = None, gpu: Annotated[str | None, CARD] = None, **options: Unpack[FeedOptions]
 ) -> Feed:
     """Whether GPUs wait for their loaders: utilization by simulation and by mean rates, readers, decoding, caches.
 

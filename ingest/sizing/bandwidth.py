@@ -25,11 +25,13 @@ from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, blind_error, family_of, from_catalog, from_fields
 from ingest.sizing.job import (
     BATCH,
+    BYTES,
     CLIENTS,
     GPU,
     MODEL,
     MOST_GPUS,
     QUANTITIES,
+    SAMPLES,
     TOKENS,
     BandwidthOptions,
     Job,
@@ -313,13 +315,13 @@ def place_requirement(basis: RateBasis, known: Quantities) -> None:
             known.give({"measured_sample_bytes": measured})
     if known.find("run_drawable_bandwidth") is None:
         known.state("nics_unknown")
-    known.state("data_read", *(["dataset_in_bytes"] if "dataset_bytes" in job.settings else []))
+    known.state("data_read", *(["dataset_in_bytes"] if BYTES in job.settings else []))
     memory = node.host_memory_bytes if node is not None else None
     cached = "cache_hit" in job.numbers or "cache_hit_fraction" in job.settings
-    if model is None or memory is None or cached or not reads_again(model) or known.find("dataset_samples") is None:
+    if model is None or memory is None or cached or not reads_again(model) or known.find(SAMPLES) is None:
         return
     encoding = encoding_in(model, job.encoding)
-    if encoding is None or encoding.stored is None or {"dataset_samples", "dataset_bytes"} & job.settings.keys():
+    if encoding is None or encoding.stored is None or {SAMPLES, BYTES} & job.settings.keys():
         known.state("dataset_on_nodes")
     else:
         # Samples of another size are not those that the model is known for, and its data set stays what it is.

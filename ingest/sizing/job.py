@@ -29,6 +29,8 @@ Amount = Written | None
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 Catalogs = Catalog | str | Path | Sequence[str | Path]
 
+#: The size of the data set that a job reads.
+SAMPLES, BYTES = "dataset_samples", "dataset_bytes"
 #: Units without parts.
 WHOLE = ("sample", "token", "document", "file", "GPU")
 #: What follows the zero of thousands in a list, where commas separate: 024 in 1,024.
@@ -226,7 +228,7 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
         if options.get("sample_bytes") is not None:
             raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
         sizes = options["sizes"] = sizes_of(options["sizes"], "--sizes")
-        options["sample_sizes"] = {name: item for name, item in sizes.given.items() if name != "dataset_samples"}
+        options["sample_sizes"] = {name: item for name, item in sizes.given.items() if name != SAMPLES}
         options["sample_bytes"] = sizes.given["sample_bytes"].value
     elif str(options.get("sample_bytes")).endswith(".json"):
         options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
@@ -385,9 +387,9 @@ def known_quantities(
     if guidance is not None and guidance.read_bandwidth is not None and guidance.gpus_per_unit is not None:
         known |= from_fields({"guidance_read_bandwidth": guidance.read_bandwidth, "guidance_gpus": guidance.gpus_per_unit})
     if model is not None:
-        named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", "dataset_samples")}
-        if "dataset_bytes" in job.settings:  # its samples follow from it
-            del named["dataset_samples"]
+        named = {name: getattr(model, name) for name in ("flops_per_sample", "tokens_per_sample", SAMPLES)}
+        if BYTES in job.settings:  # its samples follow from it
+            del named[SAMPLES]
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
         known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})

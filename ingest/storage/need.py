@@ -21,26 +21,28 @@ from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_si
 from ingest.sizing.bandwidth import MIXED, Estimate, estimate
 from ingest.sizing.decoding import decoding_of, encoding_chosen
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import CARD, ONE_MODEL, Job, Many, OneJobOptions, Written, by_user, gpus_in_node
+from ingest.sizing.job import BYTES, CARD, ONE_MODEL, SAMPLES, Job, Many, OneJobOptions, Written, by_user, gpus_in_node
 from ingest.sizing.resolve import machine_of
 from ingest.units import display, request_size
 
 #: Random reads per second, which a need has of its own where they are not those of its read bandwidth.
 REQUESTS_NEEDED = "io_per_second_needed"
+#: What a need reads and writes, and the data that it holds.
+READ, WRITE, HELD = "read_bandwidth_needed", "write_bandwidth_needed", "required_usable_bytes"
 #: quantities that a need can include, in the order of the results
 REQUIRABLE = (
-    "read_bandwidth_needed",
+    READ,
     "node_read_bandwidth_needed",
-    "write_bandwidth_needed",
-    "required_usable_bytes",
+    WRITE,
+    HELD,
     "opens_per_second_needed",
     "creates_per_second_needed",
     "files_needed",
     REQUESTS_NEEDED,
 )
 #: need -> the quantity of a `bw` answer that it is: what `bw` requires, and what lies beyond the NICs of the nodes
-FROM_BW = {"read_bandwidth_needed": "wanted_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second",
-           "required_usable_bytes": "stored_dataset_bytes"}  # fmt: skip
+FROM_BW = {READ: "wanted_read_bandwidth", "opens_per_second_needed": "supported_opens_per_second",
+           HELD: "stored_dataset_bytes"}  # fmt: skip
 #: What the GPUs of a job read while nothing is cached.
 ALL_READS = "ingest_bandwidth_per_job"
 
@@ -48,11 +50,9 @@ ALL_READS = "ingest_bandwidth_per_job"
 class NeedOptions(TypedDict, total=False):
     """Needs as plain numbers, for what a model or a plan leaves open."""
 
-    read_bandwidth: Annotated[Written | None, option("Read rate, without a model.", "RATE", quantity="read_bandwidth_needed")]
-    write_bandwidth: Annotated[
-        Written | None, option("Write rate, such as that of checkpoints.", "RATE", quantity="write_bandwidth_needed")
-    ]
-    capacity: Annotated[Written | None, option("Bytes to hold.", "SIZE", quantity="required_usable_bytes")]
+    read_bandwidth: Annotated[Written | None, option("Read rate, without a model.", "RATE", quantity=READ)]
+    write_bandwidth: Annotated[Written | None, option("Write rate, such as that of checkpoints.", "RATE", quantity=WRITE)]
+    capacity: Annotated[Written | None, option("Bytes to hold.", "SIZE", quantity=HELD)]
     opens: Annotated[Written | None, option("Files opened each second.", quantity="opens_per_second_needed")]
     creates: Annotated[Written | None, option("Files created each second.", quantity="creates_per_second_needed")]
     files: Annotated[Written | None, option("Files to hold.", quantity="files_needed")]
@@ -64,10 +64,10 @@ class NeedOptions(TypedDict, total=False):
 PLAIN = quantities_in(NeedOptions)  # option of `fit` -> the quantity that it sets
 #: (operation, unit) of a requirement line -> need
 BY_OPERATION = {
-    ("read", "B/s"): "read_bandwidth_needed",
+    ("read", "B/s"): READ,
     ("read", "B/s/node"): "node_read_bandwidth_needed",
-    ("write", "B/s"): "write_bandwidth_needed",
-    ("hold", "B"): "required_usable_bytes",
+    ("write", "B/s"): WRITE,
+    ("hold", "B"): HELD,
     ("open", "file/s"): "opens_per_second_needed",
     ("create", "file/s"): "creates_per_second_needed",
     ("hold", "file"): "files_needed",
@@ -134,7 +134,7 @@ def from_estimate(answer: Estimate) -> Need:
         raise option_error("cache_hit", ": found 1, no read reaches storage, expected less; 0 sizes the first epoch")
     # A rate of samples may stay unknown where the user sets the read bandwidth.
     found, unknown = answer.known.results([*FROM_BW.values()], ranged=True)
-    reads = FROM_BW["read_bandwidth_needed"]
+    reads = FROM_BW[READ]
     if reads not in found:
         raise IngestError(answer.incomplete or unknown[reads])
     computed = {name: source for name, source in FROM_BW.items() if source in found}
@@ -145,7 +145,7 @@ def from_estimate(answer: Estimate) -> Need:
     if (all_reads := answer.question.headlines[0][1].get(ALL_READS)) is not None:
         # In the words of `bw`: cold caches, beyond the NICs.
         title += f", {all_reads.format(display(answer.results[ALL_READS].value, 'B/s', binary=False))}"
-    held = found.get(FROM_BW["required_usable_bytes"])
+    held = found.get(FROM_BW[HELD])
     title += f"; data set of {display(held.value, 'B', binary=False)}" if held is not None else "; reads alone: set --capacity"
     given = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     data_set = ""
@@ -157,10 +157,12 @@ def from_estimate(answer: Estimate) -> Need:
             data_set = answer.model.id
         given |= from_fields(
             {
-                "dataset_bytes": answer.model.dataset_bytes if data_set else None,
+                BYTES: answer.model.dataset_bytes if data_set else None,
                 "decoded_sample_bytes": chosen.decoded if chosen else None,
             }
         )
+        if held is not None and answer.given.get(SAMPLES, Input(0)).origin == "user":
+            given[BYTES] = Input(held.value, origin="user")
         given |= decoding_of(chosen, None, lambda name: answer.catalog.get(Decoder, name))
     words = {name: item for name, item in answer.inputs.items() if "unit" not in item}
     # A training job reads its samples in random order.
@@ -203,7 +205,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         for name, line in largest.items()
     }
     high = {name: line.high for name, line in largest.items() if line.high is not None}
-    if largest.get("required_usable_bytes", counting[0]).metric == TO_BUY:
+    if largest.get(HELD, counting[0]).metric == TO_BUY:
         given["fill_limit"] = Input(1, origin="user", note=f"{largest['required_usable_bytes'].id} includes the fill limit")
     notes: list[str] = []
     if left_out:
@@ -213,7 +215,7 @@ def from_requirements(lines: Iterable[Requirement], title: str = "requirement li
         ids = ", ".join(line.id for line in too_low)
         notes.append(Message(f"lines below the priority {priority} do not count: {ids}", supply=("priority",)))
     conditions, pattern = _conditions(counting)
-    requests = _smaller(counting, largest.get("read_bandwidth_needed"))
+    requests = _smaller(counting, largest.get(READ))
     return Need(
         title, {**conditions, **requests, **given}, high=high, notes=tuple(notes), pattern=pattern, lines=tuple(counting)
     )
@@ -232,7 +234,7 @@ def _conditions(counting: Sequence[Requirement]) -> tuple[dict[str, Input], str]
     having = [line for line in counting if line.conditions.clients]
     reads, writes = (
         max((line for line in having if need_in(line) == need), key=lambda line: line.value, default=None)
-        for need in ("read_bandwidth_needed", "write_bandwidth_needed")
+        for need in (READ, WRITE)
     )
     line = reads or writes
     if line is None:
@@ -266,9 +268,9 @@ def _pattern(conditions: Conditions) -> str:
 
 def _smaller(counting: Sequence[Requirement], largest: Requirement | None) -> dict[str, Input]:
     """The random reads of the line that has most requests, where these are more than those of the line of the highest rate."""
-    reads = {line.id: line for line in counting if need_in(line) == "read_bandwidth_needed"}
+    reads = {line.id: line for line in counting if need_in(line) == READ}
     sizes = {name: size for name, line in reads.items() if (size := io_size_of(line.conditions))}
-    counts = {name: float(solve(REQUESTS_NEEDED, {"read_bandwidth_needed": reads[name].value, "io_bytes": size}))
+    counts = {name: float(solve(REQUESTS_NEEDED, {READ: reads[name].value, "io_bytes": size}))
               for name, size in sizes.items()}  # fmt: skip
     most = max(counts, key=counts.__getitem__, default="")
     if largest is None or counts.get(most, 0) <= counts.get(largest.id, 0) or _pattern(reads[most].conditions) != "random":
@@ -383,10 +385,10 @@ def need_of(
         need = Need("the given rates", _machine(question, catalog))
     further = {**by_user(question.settings), **plain}
     # The storage of a job may hold more than its data set.
-    computed = {name: one for name, one in need.computed.items() if (name, name in further) != ("required_usable_bytes", True)}
+    computed = {name: one for name, one in need.computed.items() if (name, name in further) != (HELD, True)}
     _refuse_twice(further.keys() & computed.keys(), "model")
     given = {**need.given, **further}
-    reads, one = (given.get(name) for name in ("read_bandwidth_needed", "node_read_bandwidth_needed"))
+    reads, one = (given.get(name) for name in (READ, "node_read_bandwidth_needed"))
     if reads is not None and one is not None and one.value > reads.value:
         # One node reads no more than all of them.
         given["node_read_bandwidth_needed"] = reads
