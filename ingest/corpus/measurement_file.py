@@ -33,7 +33,12 @@ PRODUCTS = (
 )
 ROUNDED = 0.01
 #: in the note of a count that was interrupted
-PARTIAL = "a part of the corpus only"
+PARTIAL = "a part of the corpus only, in the order of its paths"
+#: in the note of a count of less text than a sample needs for an interval, 30 blocks of 16 KiB, where it stands for more
+LITTLE_BYTES = 30 * 16 * 1024
+LITTLE = f"less than {LITTLE_BYTES / 1e3:.3g} kB of text, too little for an interval"
+#: The least and the most bytes per token of corpora over those of their middle: 3.41 and 4.69 B over 4 B.
+CORPORA, CORPORA_SOURCE = (0.8525, 1.1725), "limelead-quartz"
 #: in the note of a sample size, and the framing in JSON of such files
 UNREAD, NOT_READ = "files of a format that is not read count as one sample each", "unread"
 #: quantity -> its name in the speed of a count
@@ -108,6 +113,19 @@ class MeasurementFile(NamedTuple):
         if result is None:
             raise IngestError(f"{self.place} has no results.{name}, expected the JSON of `ingest measure{options}`")
         return result
+
+    def ratio(self, whole: bool) -> Input:
+        """Bytes per token, of the `whole` text counted, or of more: little text varies as corpora do, more by the root of it.
+
+        Raises IngestError: the file does not have them.
+        """
+        ratio, counted = self.needed("bytes_per_token"), self.quantity("corpus_bytes")
+        if whole or ratio.low is not None or counted is None:
+            return ratio
+        width = min(1.0, math.sqrt(LITTLE_BYTES / counted.value))
+        low, high = (ratio.value * (1 + (end - 1) * width) for end in CORPORA)
+        note = f"{ratio.note}; {LITTLE}" if counted.value < LITTLE_BYTES else ratio.note
+        return ratio._replace(low=low, high=high, source=CORPORA_SOURCE, grade="assumed", note=note)
 
     def rate_of_core(self) -> Input:
         """Return the bytes of text that one worker process tokenized in a second.
@@ -413,8 +431,10 @@ def _number(found: Any, place: str) -> float | None:
     raise IngestError(f"{place}: found {brief(found)}, expected a number above 0")
 
 
-def bytes_per_token_of(written: str | float | Path) -> Input:
+def bytes_per_token_of(written: str | float | Path, whole: bool = False) -> Input:
     """Return the bytes of text per token, from a number or from a file of `ingest measure`, with their provenance.
+
+    They are of the `whole` text that was counted, or of more.
 
     >>> bytes_per_token_of("3.27").value
     3.27
@@ -424,11 +444,16 @@ def bytes_per_token_of(written: str | float | Path) -> Input:
         IngestError: a file that is not the result of `ingest measure`.
     """
     if is_file_name(written):
-        ratio = read_measurement(Path(written), OPTION).needed("bytes_per_token")
+        ratio = read_measurement(Path(written), OPTION).ratio(whole)
     else:
         ratio = Input(float(parse(written, "B/token", OPTION)), origin="user")
     check_value("bytes_per_token", ratio.value, OPTION)
     return ratio
+
+
+def part_counted(ratio: Input | None) -> str:
+    """What of a text its bytes per token were counted on, where that is a part whose rest may differ; empty where it is not."""
+    return next((part for part in (PARTIAL, LITTLE) if ratio is not None and part in ratio.note), "")
 
 
 def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
