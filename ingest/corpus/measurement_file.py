@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, pairwise
 from pathlib import Path
@@ -114,12 +114,13 @@ class MeasurementFile(NamedTuple):
             raise IngestError(f"{self.place} has no results.{name}, expected the JSON of `ingest measure{options}`")
         return result
 
-    def ratio(self, whole: bool) -> Input:
+    def ratio(self, whole: bool = False) -> Input:
         """Bytes per token, of the `whole` text counted, or of more: little text varies as corpora do, more by the root of it.
 
         Raises IngestError: the file does not have them.
         """
         ratio, counted = self.needed("bytes_per_token"), self.quantity("corpus_bytes")
+        check_value("bytes_per_token", ratio.value, OPTION)
         if whole or ratio.low is not None or counted is None:
             return ratio
         width = min(1.0, math.sqrt(LITTLE_BYTES / counted.value))
@@ -172,7 +173,7 @@ class MeasurementFile(NamedTuple):
         return _number(self.table("tokenizer").get("size"), f"{self.place}: tokenizer.size")
 
 
-def read_measurement(path: Path, option: str) -> MeasurementFile:
+def read_measurement(path: Path, option: str = OPTION) -> MeasurementFile:
     """Read the JSON file that `ingest measure -o` wrote; `option` named it.
 
     Raises IngestError: the file is unreadable, too large, not JSON, or another result.
@@ -431,10 +432,8 @@ def _number(found: Any, place: str) -> float | None:
     raise IngestError(f"{place}: found {brief(found)}, expected a number above 0")
 
 
-def bytes_per_token_of(written: str | float | Path, whole: bool = False) -> Input:
+def bytes_per_token_of(written: str | float | Path) -> Input:
     """Return the bytes of text per token, from a number or from a file of `ingest measure`, with their provenance.
-
-    They are of the `whole` text that was counted, or of more.
 
     >>> bytes_per_token_of("3.27").value
     3.27
@@ -444,16 +443,13 @@ def bytes_per_token_of(written: str | float | Path, whole: bool = False) -> Inpu
         IngestError: a file that is not the result of `ingest measure`.
     """
     if is_file_name(written):
-        ratio = read_measurement(Path(written), OPTION).ratio(whole)
-    else:
-        ratio = Input(float(parse(written, "B/token", OPTION)), origin="user")
-    check_value("bytes_per_token", ratio.value, OPTION)
-    return ratio
+        return read_measurement(Path(written)).ratio()
+    return Input(check_value("bytes_per_token", float(parse(written, "B/token", OPTION)), OPTION), origin="user")
 
 
-def part_counted(ratio: Input | None) -> str:
-    """What of a text its bytes per token were counted on, where that is a part whose rest may differ; empty where it is not."""
-    return next((part for part in (PARTIAL, LITTLE) if ratio is not None and part in ratio.note), "")
+def part_counted(given: Collection[Input | None]) -> str:
+    """What of a text these were counted on, where that is a part whose rest may differ; empty where it is not."""
+    return next((part for part in (PARTIAL, LITTLE) for one in given if one is not None and part in one.note), "")
 
 
 def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:

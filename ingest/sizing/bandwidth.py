@@ -440,7 +440,7 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
     yield finding("W103", results.get)
     if (job.encoding or "").endswith("decoded") and "sample_bytes" not in job.numbers:
         yield finding("W03", words={"sample": "decoded"})
-    part = part_counted(job.bytes_per_token)
+    part = part_counted([job.bytes_per_token])
     yield finding("W04", words={"text": part and "part"}, part=part)
     if job.sample_sizes and UNREAD in job.sample_sizes["sample_bytes"].note:
         yield finding("W54", words={"samples": "unread"}, unread=UNREAD)

@@ -8,15 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.store import opened
-from ingest.corpus.measurement_file import (
-    OPTION,
-    Sizes,
-    bytes_per_token_of,
-    is_file_name,
-    part_counted,
-    read_measurement,
-    sizes_of,
-)
+from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, is_file_name, part_counted, read_measurement, sizes_of
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import check_value, solve
@@ -266,10 +258,10 @@ def from_measurement(written: str | float | Path | None, whole: bool) -> dict[st
     """
     if written is None:
         return {}
-    found = {"bytes_per_token": bytes_per_token_of(written, whole)}
     if not is_file_name(written):
-        return found
-    measured = read_measurement(Path(written), OPTION)
+        return {"bytes_per_token": bytes_per_token_of(written)}
+    measured = read_measurement(Path(written))
+    found = {"bytes_per_token": measured.ratio(whole)}
     tokens, documents = measured.quantity("tokens"), measured.quantity("documents")
     if tokens is not None and whole:
         found["tokens"] = tokens
@@ -277,7 +269,7 @@ def from_measurement(written: str | float | Path | None, whole: bool) -> dict[st
         length = float(solve("tokens_per_document", {"tokens": tokens.value, "documents": documents.value}))
         found["tokens_per_document"] = documents._replace(value=length, low=None, high=None)
     if measured.vocabulary is not None:
-        size = check_value("vocabulary", measured.vocabulary, f"{OPTION}: tokenizer.size")
+        size = check_value("vocabulary", measured.vocabulary, f"{measured.place}: tokenizer.size")
         found["vocabulary"] = Input(size, origin="measured", note=f"the tokenizer of {measured.path.name}")
     return found
 
@@ -467,7 +459,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     copied = {"copy_seconds"} if {*COPYING}.isdisjoint(given) else set()
     left_out = {*OPTIONAL, *copied, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
-    part = part_counted(given.get("bytes_per_token"))
+    part = part_counted(given.values())
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
     stated = {**asked, "sizes": sizes != "varied" or None}
     return Answer(
