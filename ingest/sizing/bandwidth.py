@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
-from ingest.corpus.measurement_file import PARTIAL, UNREAD, RowClass, rows_of_trace
+from ingest.corpus.measurement_file import UNREAD, RowClass, part_counted, rows_of_trace
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.interactive import InteractiveResults
 from ingest.engine.messages import Message, Option, message_of, option_error
@@ -442,8 +442,8 @@ def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Fi
     yield finding("W103", results.get)
     if (job.encoding or "").endswith("decoded") and "sample_bytes" not in job.numbers:
         yield finding("W03", words={"sample": "decoded"})
-    if job.bytes_per_token is not None and PARTIAL in job.bytes_per_token.note:
-        yield finding("W04", words={"text": "part"}, part=PARTIAL)
+    part = part_counted([job.bytes_per_token])
+    yield finding("W04", words={"text": part and "part"}, part=part)
     if job.sample_sizes and UNREAD in job.sample_sizes["sample_bytes"].note:
         yield finding("W54", words={"samples": "unread"}, unread=UNREAD)
     if job.protocol and basis.level.given.keys() != {RATE}:

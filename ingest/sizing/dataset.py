@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import HOLDINGS, Corpus, Format, Pipeline
 from ingest.catalog.store import opened
-from ingest.corpus.measurement_file import OPTION, Sizes, bytes_per_token_of, is_file_name, read_measurement, sizes_of
+from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, is_file_name, part_counted, read_measurement, sizes_of
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
 from ingest.engine.registry import check_value, solve
@@ -251,25 +251,25 @@ def from_corpus(corpus: Corpus) -> dict[str, Input]:
     return found
 
 
-def from_measurement(written: str | float | Path | None) -> dict[str, Input]:
-    """Return the inputs from bytes per token: a number, or the JSON file of `ingest measure`.
+def from_measurement(written: str | float | Path | None, whole: bool) -> dict[str, Input]:
+    """Return the inputs from bytes per token: a number, or the JSON file of `ingest measure`, of the `whole` or a part.
 
     Raises UsageError: neither a number nor such a file; IngestError: the file is not a result of `ingest measure`.
     """
     if written is None:
         return {}
-    found = {"bytes_per_token": bytes_per_token_of(written)}
     if not is_file_name(written):
-        return found
-    measured = read_measurement(Path(written), OPTION)
+        return {"bytes_per_token": bytes_per_token_of(written)}
+    measured = read_measurement(Path(written))
+    found = {"bytes_per_token": measured.ratio(whole)}
     tokens, documents = measured.quantity("tokens"), measured.quantity("documents")
-    if tokens is not None:
+    if tokens is not None and whole:
         found["tokens"] = tokens
     if tokens is not None and documents is not None:
         length = float(solve("tokens_per_document", {"tokens": tokens.value, "documents": documents.value}))
         found["tokens_per_document"] = documents._replace(value=length, low=None, high=None)
     if measured.vocabulary is not None:
-        size = check_value("vocabulary", measured.vocabulary, f"{OPTION}: tokenizer.size")
+        size = check_value("vocabulary", measured.vocabulary, f"{measured.place}: tokenizer.size")
         found["vocabulary"] = Input(size, origin="measured", note=f"the tokenizer of {measured.path.name}")
     return found
 
@@ -437,11 +437,8 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         # The shares that it keeps, and its published input and output.
         ends, kept = ("input_", "output_"), {name: getattr(pipeline, name) for name in pipeline.shapes}
         given |= from_fields({f"pipeline_{name}" if name.startswith(ends) else name: item for name, item in kept.items()})
-    measured = from_measurement(asked["bytes_per_token"])
-    if {*SIZES_OF_TEXT} & {*given, *own}:
-        # A measured part of a corpus gives ratios; the size is given otherwise.
-        measured.pop("tokens", None)
-    given |= measured
+    # A measured part of a corpus gives ratios; the size is given otherwise.
+    given |= from_measurement(asked["bytes_per_token"], not {*SIZES_OF_TEXT} & {*given, *own})
     given |= by_user(own) | ({} if mix is None else {"sample_bytes": mix.given["sample_bytes"]})
     check_size(given, content, corpus, pipeline)
     for refused in applying([finding("E13", given)]):
@@ -462,6 +459,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     copied = {"copy_seconds"} if {*COPYING}.isdisjoint(given) else set()
     left_out = {*OPTIONAL, *copied, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
+    part = part_counted(given.values())
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
     stated = {**asked, "sizes": sizes != "varied" or None}
     return Answer(
@@ -473,7 +471,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         unknown,
         {"footprint": rows},
         lambda answer: (
-            *messages([by_reference(corpus, known)]),
+            *messages([by_reference(corpus, known), finding("W04", words={"text": part and "part"}, part=part)]),
             *without_unit({"raw_bytes": by_user(own).get("raw_bytes")}),
             *on_settings(answer, settings),
         ),

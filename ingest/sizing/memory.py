@@ -54,16 +54,7 @@ from ingest.sizing.memory_inputs import (
     places_of,
 )
 from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, Layout, largest_model, search
-from ingest.sizing.optimizer_states import (
-    ALGORITHMS,
-    STAGES,
-    PreferenceOptions,
-    Trained,
-    TrainedOptions,
-    composed,
-    preference_inputs,
-    zero_stage_of,
-)
+from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
@@ -77,6 +68,8 @@ OF_STEP = (
 OF_GPUS_GIVEN = "memory_filled_share"
 #: Results of states that lie off the GPU.
 OFFLOADED = ("offloaded_bytes", "offloaded_bytes_per_node")
+#: States on one GPU.
+EACH = "model_state_bytes_per_gpu"
 #: What of a GPU's memory partitioned states may fill.
 ROOM = "memory_left_for_partitions"
 #: The fewest that hold the model.
@@ -85,7 +78,7 @@ FEWEST = ("gpus_to_hold", "nodes_to_hold")
 QUESTION = Question(
     "memory",
     (
-        *shown("model_state_bytes", "model_state_bytes_per_parameter", "model_state_bytes_per_gpu"),
+        *shown("model_state_bytes", "model_state_bytes_per_parameter", EACH),
         *shown(*FEWEST, *OF_STEP, OF_GPUS_GIVEN, *OFFLOADED),
     ),
     (
@@ -93,7 +86,7 @@ QUESTION = Question(
                    "gpus_to_hold": "held by {} or more"}),
         ("Needs", {"gpus_to_hold": "{}", "nodes_to_hold": "{}", "model_state_bytes": "{} of model states"}),
         ("Needs", {"total_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
-        ("Needs", {"model_state_bytes_per_gpu": "{} on each GPU", "model_state_bytes": "{} of model states"}),
+        ("Needs", {EACH: "{} on each GPU", "model_state_bytes": "{} of model states"}),
         ("Needs", {"model_state_bytes": "{} of model states"}),
     ),
 )  # fmt: skip
@@ -194,7 +187,7 @@ class StepOptions(TypedDict, total=False):
     no_sequence_parallel: Annotated[bool, option("Tensor ranks do not share the tokens outside of matrices.", default=False)]
 
 
-class StateOptions(TrainedOptions, PreferenceOptions, total=False):
+class StateOptions(PreferenceOptions, total=False):
     """What training keeps of each parameter, and where."""
 
     zero_stage: Annotated[
@@ -352,14 +345,14 @@ def memory(
     left_out = {*unknown, *OFFLOADED, *(() if step else OF_STEP), *(() if step and on_given else (OF_GPUS_GIVEN,))}
     results, missing = known.results([name for name in QUESTION.names if name not in left_out])
     if OFF in places:
-        if "gpus" in known.given or "model_state_bytes_per_gpu" not in unknown:
+        if "gpus" in known.given or EACH not in unknown:
             known.state("states_offloaded")
         results |= known.results(OFFLOADED)[0]
     question = QUESTION if step else STATES_ALONE
     cautions = [*filter(None, [_beyond_node(results, inside, offload)])]
     if not step and not job.fixed.get("residual_bytes_per_gpu"):
         cautions = [*messages([finding("W71", words={"activations": "not counted"})]), *cautions]
-    if step and "model_state_bytes_per_gpu" not in unknown:
+    if step and EACH not in unknown:
         # The ranges of the parts, on a number of GPUs that does not follow them.
         counted = job.known({**given, "gpus": Input(known.value("gpus"))}, way)
         results |= counted.results([name for name in (*OF_STEP, OF_GPUS_GIVEN) if name in results], ranged=True)[0]
@@ -424,8 +417,6 @@ def _states(asked: Mapping[str, Any], size: ModelSize, catalog: Catalog) -> tupl
     Raises UsageError: unknown ones, or an optimizer that contradicts the recipe.
     """
     entry, optimizer = size.entry, asked["optimizer"]
-    if asked["recipe"] in ALGORITHMS:
-        raise option_error("recipe", f": found {asked['recipe']}, which says no widths, expected --algorithm {asked['recipe']}")
     given = None if optimizer is None else optimizer_of(optimizer, catalog)
     of_run = (entry.recipe, entry.optimizer) if entry is not None and asked["recipe"] is None else ("", "")
     chosen = recipe_of(
@@ -449,7 +440,7 @@ def _fill(known: Quantities, asked: bool, cures: Callable[[], str]) -> dict[str,
         why += f"({size}) for any number of GPUs: set {cures() or '--search, as no option alone suffices'}"
         unknown: dict[str, str] = dict.fromkeys(FEWEST, why)
         if not asked:
-            unknown["model_state_bytes_per_gpu"] = Message("depends on the number of GPUs", supply=("gpus",))
+            unknown[EACH] = Message("depends on the number of GPUs", supply=("gpus",))
         return unknown
     if not asked:
         known.state("fewest_gpus")
@@ -534,14 +525,14 @@ def _tables(
             widths = ("replicated_bytes_per_parameter", "partitioned_bytes_per_parameter")
             rows.append({**found, **one.values_of(*widths)})
         return {"stages": rows}
-    if not step or "model_state_bytes_per_gpu" in unknown:
+    if not step or EACH in unknown:
         return {}
     gpus = {"gpus": Input(known.value("gpus"))}
     for part, others in PARTS.items():
         alone = {**given, **gpus, **{f"{other}_bytes_per_parameter": Input(0) for other in others}}
-        trained = Quantities({**alone, "frozen_models": Input(0)}).value("model_state_bytes_per_gpu")
+        trained = Quantities({**alone, "frozen_models": Input(0)}).value(EACH)
         rows.append({"part": part, "bytes_per_gpu": trained})
-        beside = Quantities(alone).value("model_state_bytes_per_gpu") - trained
+        beside = Quantities(alone).value(EACH) - trained
         rows += [{"part": "reference weights", "bytes_per_gpu": beside}] if beside else []
     further = {"residual": "residual"} if "residual_bytes_per_gpu" in given else STEP_PARTS
     for part, name in {**further, "total": "total"}.items():
@@ -553,12 +544,12 @@ def _unmet(known: Quantities, results: Mapping[str, Quantity], unknown: Mapping[
     """Why the GPUs given do not hold the model; empty where they do, or where no number is given."""
     if "gpus" not in known.given or ("gpus_to_hold" not in unknown and gpus_hold(known.value)):
         return ""
-    gpus, name = known.value("gpus"), "total_bytes_per_gpu" if "total_bytes_per_gpu" in results else "model_state_bytes_per_gpu"
+    gpus, name = known.value("gpus"), "total_bytes_per_gpu" if "total_bytes_per_gpu" in results else EACH
     held = f"{display(gpus, 'GPU')} {'does' if gpus == 1 else 'do'} not hold"
     if "gpus_to_hold" in unknown:
         return f"{held} the model: {unknown['gpus_to_hold']}"
     each, least = display(known.value(name), "B", binary=False), results["gpus_to_hold"].value
-    what = "model states" if name == "model_state_bytes_per_gpu" else "model and its activations"
+    what = "model states" if name == EACH else "model and its activations"
     return f"{held} the {what} ({each} on each): at least {least:,.0f} GPUs are needed"
 
 

@@ -29,41 +29,6 @@ NO_HIDDEN_MATRIX = ("embedding", "position", "head", "norm")
 ALGORITHMS = {"grpo": (1, 1), "ppo": (2, 2), "dpo": (1, 1)}
 #: Algorithms that generate no rollouts: nobody pulls weights, and no traces are written.
 OFFLINE = ("dpo",)
-TRL = "trl"
-
-
-class PreferenceOptions(TypedDict, total=False):
-    """How a model is trained on preferences."""
-
-    algorithm: Annotated[str | None, option(
-        "dpo: a reference model is read beside the trained one, and an example is a pair of sequences; without it, one model "
-        "is trained.", "NAME", choices=OFFLINE)]  # fmt: skip
-
-
-def preference_inputs(algorithm: str | None, adapters: bool) -> dict[str, Input]:
-    """Return the models that are only read, and the sequences of an example; nothing without an algorithm.
-
-    Raises UsageError: an unknown algorithm, or one with rollouts.
-    """
-    if algorithm is None:
-        return {}
-    one_of("--algorithm", algorithm, ALGORITHMS)
-    if algorithm not in OFFLINE:
-        why = f": found {algorithm}, whose rollouts take weights and key-value caches that are not counted here, expected "
-        raise option_error("algorithm", f"{why}{', '.join(OFFLINE)}; `ingest rl --algorithm {algorithm}` counts its states")
-    models = Input(ALGORITHMS[algorithm][1], source=TRL, where="dpo_trainer.py: ref_model", grade="published").by_default(
-        "a reference model of the same width; none where its log-probabilities are computed before", "set.frozen_models"
-    )
-    if adapters:
-        models = Input(0, source=TRL, where="dpo_trainer.py: null_ref_context", note="the model without its adapters is read")
-    pairs = Input(2, source=TRL, where="dpo_trainer.py: concatenated_forward", grade="published")
-    return {
-        "frozen_models": models,
-        "sequences_per_example": pairs.by_default(
-            "chosen and rejected answer of a pair pass together, so that --micro-batch counts pairs",
-            "set.sequences_per_example",
-        ),
-    }
 
 
 class TrainedOptions(TypedDict, total=False):
@@ -84,6 +49,37 @@ class TrainedOptions(TypedDict, total=False):
         str | None,
         option("Parts that are not trained, separated by commas: embedding, vision, …, as `model` lists weights.", "PARTS"),
     ]
+
+
+class PreferenceOptions(TrainedOptions, total=False):
+    """What of a model is trained, and beside what other models."""
+
+    algorithm: Annotated[str | None, option(
+        "dpo: a reference model is read beside the trained one, and an example is a pair of sequences; without it, one model "
+        "is trained.", "NAME", choices=OFFLINE)]  # fmt: skip
+
+
+def preference_inputs(algorithm: str | None, adapters: bool) -> dict[str, Input]:
+    """Return the models that are only read, and the sequences of an example; nothing without an algorithm.
+
+    Raises UsageError: an unknown algorithm, or one with rollouts.
+    """
+    if algorithm is None:
+        return {}
+    one_of("--algorithm", algorithm, ALGORITHMS)
+    if algorithm not in OFFLINE:
+        why = f": found {algorithm}, whose rollouts take weights and key-value caches that are not counted here, expected "
+        raise option_error("algorithm", f"{why}{', '.join(OFFLINE)}; `ingest rl --algorithm {algorithm}` counts its states")
+    reference = Input(ALGORITHMS[algorithm][1], source="trl", where="dpo_trainer.py: ref_model", grade="published")
+    why = "a reference model of the same width; none where its log-probabilities are computed before"
+    if adapters:
+        reference, why = reference._replace(value=0), "the frozen model without its adapters is the reference"
+    pairs = Input(2, source="trl", where="dpo_trainer.py: concatenated_forward", grade="published")
+    both = "chosen and rejected answer of a pair pass together, so that --micro-batch counts pairs"
+    return {
+        "frozen_models": reference.by_default(why, "set.frozen_models"),
+        "sequences_per_example": pairs.by_default(both, "set.sequences_per_example"),
+    }
 
 
 class Trained(NamedTuple):

@@ -129,7 +129,7 @@ ROWS = (
               "(padding, sequences shorter than the maximum), or the run used a lower precision than its log states"),
     Rule("W03", 12, **_said("decoded bytes are what the host hands to the GPU, not what storage moves", sample="decoded"),
          supply=(Option("encoding", "stored"),)),
-    Rule("W04", 13, **_said(" was measured on {part}: files are read in the order of their paths, so the rest may differ",
+    Rule("W04", 13, **_said(" was measured on {part}: the rest may differ",
                             text="part"), subject="bytes_per_token"),
     Rule("W54", 13, **_said(" is a mean that may count many samples as one: {unread}", samples="unread"),
          subject="sample_bytes"),

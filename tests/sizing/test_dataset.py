@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.catalog.records import Corpus, Format, Pipeline
 from ingest.catalog.store import Catalog
+from ingest.corpus import estimators, measurement_file
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.dataset import STAGES
 
@@ -118,6 +119,21 @@ def test_a_measurement_alone_is_the_size_of_its_own_corpus(measured):
     answer = ingest.dataset(bytes_per_token=measured())
     assert answer.results["tokens"].value == 1_000_000
     assert answer.results["clean_bytes"].value == 4_200_000
+
+
+@pytest.mark.parametrize(
+    ("size", "low", "warned"), [(50e3, 3.41, True), (491_519, 3.41, True), (491_520, 3.41, False), (491.52e6, 3.98, False)]
+)
+def test_little_text_stands_for_more_with_a_range_and_for_itself_without(measured, size, low, warned):
+    assert measurement_file.LITTLE_BYTES == estimators.FEWEST_DRAWS * estimators.BLOCK_BYTES
+    counted = {"bytes_per_token": {"value": 4}, "tokens": {"value": size / 4}, "corpus_bytes": {"value": size}}
+    found = ingest.dataset(tokens="2T", bytes_per_token=measured(**counted))
+    assert found.results["clean_bytes"].low == pytest.approx(2e12 * low, rel=1e-3)
+    job = ingest.bw("llama3-8b", "h100", bytes_per_token=measured(**counted))
+    assert [("W04" in {line.rule for line in one.warnings}) for one in (found, job)] == [warned] * 2
+    itself = ingest.dataset(bytes_per_token=measured(**counted))
+    assert itself.results["clean_bytes"].low is None
+    assert "W04" not in {line.rule for line in itself.warnings}
 
 
 def test_files_that_a_measurement_skipped_are_told(measured):

@@ -300,7 +300,6 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"frozen": "vision"}, "frozen: found 'vision', expected one of"),
         ({"frozen": "embedding", "recipe": "lora"}, "whose model is frozen already"),
         ({"algorithm": "grpo"}, "algorithm: found grpo, whose rollouts take weights and key-value caches"),
-        ({"recipe": "dpo"}, "recipe: found dpo, which says no widths, expected --algorithm dpo"),
         ({"loss": "slow"}, "loss: found 'slow', expected one of fused, chunked, plain"),
     ],
 )
