@@ -44,7 +44,7 @@ _MAKERS = (
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
     r"turbo|fast|long|basic|instant|versatile|lite|reference|specdec",
-    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|l4|l40s?|t4|a10g?|gh200|[ah]100(-[48]0g?b?)?",
+    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|l4|l40s?|t4|a10g?|gb10|gh200|[ah]100(-[48]0g?b?)?",
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
@@ -144,7 +144,8 @@ def spellings(name: str) -> Iterator[str]:
     whole = re.sub(rf"^({_TASKS})-|(?<=\db)-f$|\.(\w+_)?in1k(_\d+)*$", "", whole)
     # Services, and their regions.
     whole = re.sub(r"^(fw-|cc-|coding-|faster-(?=whisper|distil)|(us|us-gov|eu|apac|global|jp|au|in|ca)\.)", "", whole)
-    offered = re.sub(rf"([-:]({_OFFERED}))+$", "", whole)
+    # Quantized weights that keep the heads for further tokens; a name with those alone is that of a draft.
+    offered = re.sub(rf"([-:]({_OFFERED}))+$", "", re.sub(rf"([-_. ]({_STORED}))[-_. ]mtp$", r"\1", whole))
     whole, offered = (re.sub(r"[\s_:]+|[.](?=i?q\d|b?f(16|32)|gguf|w\da\d)", "-", one) for one in (whole, offered))
     shorter, seen = [whole], [words(whole)]
     yield seen[0]
