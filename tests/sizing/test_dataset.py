@@ -291,51 +291,7 @@ def test_the_table_of_the_notes_and_the_pipelines_are_reproduced(run):
     assert "contradicts itself" in marked.remark
 
 
-REFUSED = [
-    ({}, "found no size of the data set, expected --tokens, --samples, --raw-bytes or --corpus"),
-    ({"tokens": -1}, "--tokens: found -1, expected a number above 0"),
-    ({"tokens": 0}, "--tokens: found 0"),
-    ({"tokens": "many"}, "--tokens: found 'many', expected a finite number"),
-    ({"tokens": "15 TB"}, "--tokens: '15 TB' is in B, expected token"),
-    ({"tokens": float("nan")}, "--tokens: found nan"),
-    ({"tokens": 1e12, "bytes_per_token": 0}, "--bytes-per-token: found 0"),
-    ({"tokens": 1e12, "bytes_per_token": "-4"}, "--bytes-per-token: found -4"),
-    ({"tokens": 1e12, "copies": 0}, "--copies: found 0, expected a whole number above 0"),
-    ({"tokens": 1e12, "copies": 1.5}, "--copies: found 1.5, expected a whole number"),
-    ({"tokens": 1e12, "copies": "-1"}, "--copies: found -1"),
-    ({"tokens": 1e12, "copies": "clan=1"}, "--copies: found 'clan=1', expected N, or by stage"),
-    ({"tokens": 1e12, "copies": "clan=1"}, "did you mean 'clean'?"),
-    ({"tokens": 1e12, "format": "megatrn"}, "unknown format 'megatrn'"),
-    ({"tokens": 1e12, "format": "megatrn"}, "did you mean 'megatron'?"),
-    ({"tokens": 1e12, "format": "webdataset-labelled"}, "expected a format of tokens"),
-    ({"samples": 1, "sample_bytes": 1, "format": "megatron"}, "expected a format of samples; this format holds tokens"),
-    ({"corpus": "fineweb-ed"}, "did you mean 'fineweb-edu'?"),
-    ({"tokens": 1e12, "pipeline": "dolmaa"}, "unknown pipeline 'dolmaa'"),
-    ({"tokens": 1e12, "samples": 5}, "--tokens and --samples: found a data set of text and of samples"),
-    ({"samples": 5, "sample_bytes": 9, "bytes_per_token": 4}, "--bytes-per-token and --samples"),
-    ({"corpus": "imagenet-1k", "tokens": 5}, "--tokens and --corpus imagenet-1k"),
-    ({"sample_bytes": 5}, "dataset_samples is not known"),
-    ({"samples": 5}, "sample_bytes is not known"),
-    ({"tokens": 1e12, "holds": "images"}, "--holds: found 'images', expected one of tokens, text, samples"),
-    ({"tokens": 1e12, "holds": "samples"}, "--holds: found 'samples' of a data set of text"),
-    ({"tokens": 1e12, "sizes": "uniform"}, "--sizes: found 'uniform', expected one of varied, equal"),
-    ({"tokens": 1e12, "vocabulary": 1.5}, "--vocabulary: found 1.5, expected a whole number"),
-    ({"tokens": 1e12, "shard_size": 0}, "--shard-size: found 0"),
-    ({"tokens": 1e12, "epochs": -1}, "--epochs: found -1"),
-    ({"tokens": 1e12, "set": {"byts_kept": 1}}, "did you mean 'bytes_kept'?"),
-    ({"tokens": 1e12, "set": {"bytes_kept": 0}}, "--set bytes_kept: found 0"),
-    ({"tokens": 1e12, "copies": "raw=1"}, "--copies raw: its bytes (raw_bytes) are not known"),
-    ({"samples": 5, "sample_bytes": 9, "copies": "tokenized=2"}, "--copies tokenized: found 2 of a data set of samples"),
-    ({"samples": 5, "sample_bytes": 9, "copies": "clean=2"}, "expected raw or dataset"),
-    ({"raw_bytes": "1 PB"}, "--raw-bytes: found only raw input, expected a --pipeline"),
-    ({"raw_bytes": "1 PB", "pipeline": "refinedweb"}, "the bytes that RefinedWeb keeps are not known (not published)"),
-    ({"corpus": "youtube-8m-videos"}, "its entries refer to videos, whose bytes are not known; set --sample-bytes"),
-    ({"corpus": "cc-2017-02"}, "tokens are not known (not counted for this crawl); set --tokens"),
-    ({"tokens": 1e300, "bytes_per_token": 1e300}, "--tokens: found 1e+300"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), REFUSED)
+@pytest.mark.parametrize(("options", "message"), table("sizing/refused.yaml")["what_is_refused"])
 def test_what_is_refused(options, message):
     with pytest.raises(IngestError) as refused:
         ingest.dataset(**options)

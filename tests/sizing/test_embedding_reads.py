@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from conftest import table
 
 from ingest import bw
 from ingest.catalog.records import Model
@@ -135,18 +136,7 @@ def test_what_a_short_trace_calls_hot_serves_as_much_of_the_next_reads(exponent,
     assert found["embedding_hot_share"].value == pytest.approx(served, rel=0.03)
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "why"),
-    [
-        ("1\n2\n3\n", {}, "no row that was read twice"),
-        ("1\n1,2\n", {}, "line 2: found '1,2', expected the id of one row"),
-        ("reads,rows\n3,2\n0,9\n", {}, "line 3: found '0,9', expected `READS,ROWS`"),
-        ("reads,rows\n3,2000\n", {}, "found 2,000 rows, expected at most the 1,000"),
-        ("1\n1\n", {"hot_embeddings": None}, "expected the first alone"),
-        ("1\n1\n", {"zipf": 1}, "expected the first alone"),
-        ("1\n1\n", {"set": {"embedding_dimension": 128}}, "embedding_rows by --set"),
-    ],
-)
+@pytest.mark.parametrize(("text", "given", "why"), table("sizing/refused.yaml")["other_traces_are_refused"])
 def test_other_traces_are_refused(tmp_path, text, given, why):
     (tmp_path / "trace").write_text(text)
     with pytest.raises(IngestError, match=why):

@@ -1,6 +1,7 @@
 """The evidence levels of jobs: which one answers, at which size and length, and what a buyer is told."""
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.catalog.store import Catalog
@@ -123,17 +124,7 @@ def test_an_impossible_rate_of_ones_own_is_refused_each_time(write_entry, rate, 
 
 
 @pytest.mark.parametrize(
-    ("found", "word", "figures", "offered"),
-    [
-        ("vr200", "v100", 2, False),
-        ("dgx-vr200", "dgx-h200", 2, False),
-        ("mi450", "mi250", 2, False),
-        ("h10", "h100", 2, True),
-        ("h1", "h100", 2, False),
-        ("resnet5", "resnet50", 1, True),
-        ("llama4-8b", "llama3-8b", 1, False),
-        ("unet3", "unet3d", 1, True),
-    ],
+    ("found", "word", "figures", "offered"), table("sizing/refused.yaml")["no_other_generation_is_offered"]
 )
 def test_no_other_generation_is_offered(found, word, figures, offered):
     assert bool(nearest(found, [word], figures)) == offered

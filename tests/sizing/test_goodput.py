@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
+from conftest import table
 
 import ingest
 from ingest import validation
@@ -192,22 +193,7 @@ def test_the_knee_is_the_bandwidth_whose_doubling_gains_half_a_point(gain, knee)
     assert knee_of([0.5, 0.8, 0.8 + gain]) == knee
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"mixture": "0.5=4h,0.4=1h"}, "shares that sum to 0.9"),
-        ({"mixture": "4h"}, "SHARE=TIME"),
-        ({"mixture": "1=4h", "mtti": "3h"}, "--mtti"),
-        ({"shared_reads": "1GB/s"}, "--write-bandwidth"),
-        ({"shared_reads": "9GB/s", "write_bandwidth": "9GB/s"}, "less than the 9 GB/s"),
-        ({"restore_bandwidth": "9GB/s", "restart_time": "1 min"}, "--restart-time"),
-        ({"runs": 0}, "--runs"),
-        ({"spares": "1e19"}, "--spares: found 1e19, expected a whole number from 0 up to 1e\\+08"),
-        ({"runs": "1e9"}, "shorten --duration"),
-        ({"interval": "1 ms", "persistent_every": 10**9, "duration": "400 day"}, "--interval"),
-        ({"gpus": None}, "mean time to interrupt is not known"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), table("sizing/refused.yaml")["what_cannot_be_simulated_is_refused_in_one_line"])
 def test_what_cannot_be_simulated_is_refused_in_one_line(options, words):
     with pytest.raises(IngestError, match=words) as refused:
         ingest.goodput("llama3-405b", **{"gpus": 16384, **options})

@@ -4,6 +4,7 @@ import random
 
 import pytest
 from conftest import offloaded as results
+from conftest import table
 
 import ingest
 from ingest.engine.solver import Quantities
@@ -199,15 +200,7 @@ def test_reads_beyond_the_storage_nics_are_told_with_the_step_that_follows():
         assert any("storage NICs" in one for one in lines) == told
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"recipe": "17"}, "found 17, .*did you mean 'megatron-18'"),
-        ({"recipe": "2"}, "found inference-2, which has no gradients"),
-        ({"inference": True, "weight_bits": 5}, "found 5, expected a released width, .*did you mean 4"),
-        ({"inference": True, "weight_bits": 3.5}, r"found 3\.5, expected a released width, .*did you mean 3"),
-    ],
-)
+@pytest.mark.parametrize(("options", "said"), table("sizing/refused.yaml")["what_nothing_is_released_in_is_refused"])
 def test_what_nothing_is_released_in_is_refused(options, said):
     with pytest.raises(UsageError, match=said):
         ingest.offload("llama3-70b", **options)

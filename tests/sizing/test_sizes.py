@@ -6,6 +6,7 @@ import random
 
 import numpy
 import pytest
+from conftest import table
 
 from ingest import accept, bw, dataset, fit, measure, plan
 from ingest.corpus.measurement_file import sizes_of
@@ -96,17 +97,7 @@ def test_a_measurement_keeps_its_classes(tmp_path):
         sizes_of(tmp_path / "wrong.json", "--sizes")
 
 
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [
-        ("p10=1kB,p50=2kB", "the largest"),
-        ("p10=1kB,max=2kB", "two quantiles"),
-        ("p50=2kB,p90=1kB,max=3kB", "fall"),
-        ("p10=1kB,mean=2kB,max=3kB", "two quantiles"),
-        ("p10=2kB,p50=2kB,max=3kB", "between them"),
-        ("p10=2 s,p50=2kB,max=3kB", "p10"),
-    ],
-)
+@pytest.mark.parametrize(("written", "why"), table("sizing/refused.yaml")["other_sizes_are_refused"])
 def test_other_sizes_are_refused(written, why):
     with pytest.raises(IngestError, match=why):
         bw(samples_per_second=9, gpu="h100", sizes=written)
@@ -186,14 +177,7 @@ def test_steep_quantiles_keep_the_bytes_of_their_largest_files():
         assert sizes_of(written, "--sizes").given["sample_bytes"].value == pytest.approx(total, rel=1e-4), written
 
 
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [
-        ("p10=1kB,p10=2kB,p90=3kB,max=4kB", "a quantile twice"),
-        ("p10=1kB,p10.0=2kB,p90=3kB,max=4kB", "a quantile twice"),
-        ("p50=1kB,p51=1TB,max=2TB", "too large a step"),
-    ],
-)
+@pytest.mark.parametrize(("written", "why"), table("sizing/refused.yaml")["quantiles_that_no_mix_has_are_refused"])
 def test_quantiles_that_no_mix_has_are_refused(written, why):
     with pytest.raises(IngestError, match=why):
         sizes_of(written, "--sizes")

@@ -5,6 +5,7 @@ import json
 
 import numpy
 import pytest
+from conftest import table
 
 import ingest
 from ingest.errors import UsageError
@@ -53,22 +54,7 @@ def test_axes_are_options_results_and_arrays():
     assert "ingest_bandwidth_per_job" not in frame
 
 
-@pytest.mark.parametrize(
-    ("axes", "message"),
-    [
-        ([], "expected at least one range"),
-        (["nods=1..3"], "did you mean 'nodes'"),
-        (["nodes"], "expected NAME=from..to"),
-        (["nodes=1,2.5"], "expected a whole number above 0"),
-        (["nodes=0..4"], "expected a whole number above 0"),
-        (["nodes=4..1"], "to ≥ from"),
-        (["sample_bytes=1 TFLOP"], "expected B/sample"),
-        ({"nodes": []}, "list of finite numbers"),
-        ({"nodes": [1, float("inf")]}, "list of finite numbers"),
-        ({"sample_bytes": [1, float("nan")]}, "list of finite numbers"),
-        ({"accelerator_utilization": [0.5, 1.5]}, "up to 1"),
-    ],
-)
+@pytest.mark.parametrize(("axes", "message"), table("sizing/refused.yaml")["a_bad_axis_is_refused"])
 def test_a_bad_axis_is_refused(axes, message):
     with pytest.raises(UsageError, match=message):
         ingest.sweep(axes=axes, **JOB)
