@@ -33,8 +33,6 @@ REHEARSAL_FILES = 2000
 SMALL_FILE = 4096
 #: Files of each thread, which fio keeps open at a time, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16
-#: The metric of a line that leaves a share of the capacity free.
-DATA_HELD = "site_usable_bytes"
 #: Unit of an amount that is held -> the number that shows it.
 HELD = {
     "B": "the usable capacity that the empty file system reports, without data reduction",
@@ -133,7 +131,7 @@ def why_not(requirement: Requirement) -> str:
     if requirement.value <= 0:
         return "it has no value yet"
     if not kind and "hold" in conditions.operation:
-        fill = ", times the fill limit" if requirement.metric == DATA_HELD else ""
+        fill = ", times the fill limit" if requirement.metric.endswith(DATA_HELD) else ""
         return f"it is not timed: compare it with {HELD.get(requirement.unit, HELD['B'])}{fill}"
     if not kind and physical(requirement.unit) == "B":
         return "it is an amount, not a rate: compare it with the rated endurance of all media (drive writes per day × capacity)"
@@ -294,7 +292,7 @@ def confidence_of(requirement: Requirement, load: Load) -> dict[str, float]:
 
 
 USUAL_FILL = 0.8
-#: Lines of capacity, by the end of their metrics.
+#: Lines of capacity, by the end of their metrics; of the data held a share of the capacity stays free.
 TO_BUY, DATA_HELD = "capacity_to_buy", "usable_bytes"
 
 
