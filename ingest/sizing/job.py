@@ -422,7 +422,7 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     Raises UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
     """
     size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
-    if model is not None and model.structure and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
+    if model is not None and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
         what = f": found {size:,.0f} B, but one sample of {model.id} is one token"
         raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")

@@ -260,12 +260,7 @@ def train(
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
-        if (
-            "training_samples" in fixed
-            and rate.model is not None
-            and rate.model.structure
-            and rate.model.sample_unit == "token"
-        ):
+        if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token":
             raise option_error("samples", f": one sample of {rate.model.id} is one token, expected --tokens N")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
     beside = preference_inputs(asked["algorithm"], adapters=False)

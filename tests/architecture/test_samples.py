@@ -135,6 +135,7 @@ def test_an_utterance_needs_its_frames():
     ("options", "words"),
     [
         ({"model": "vit-large-patch16-224", "sequence_length": 50, "sample_bytes": 1e5}, "whose samples are not text"),
+        ({"model": "llama2-7b", "sample_bytes": "32kB"}, "one sample of llama2-7b is one token; set --bytes-per-token"),
         ({"model": "qwen3-0.6b", "sample_bytes": "32kB"}, "one sample of qwen3-0.6b is one token; set --bytes-per-token"),
     ],
 )
@@ -148,8 +149,9 @@ def test_a_run_over_samples_is_one_over_images_or_refused():
     run = {"gpu": "h100", "gpus": 256, "samples": "4096M"}
     one, many = (ingest.train(model=model, **run).results["gpu_hours"].value for model in ("vit-l16", "vit-large-patch16-224"))
     assert many == pytest.approx(one, rel=0.05)
-    with pytest.raises(UsageError, match=r"one sample of qwen3-0\.6b is one token, expected --tokens N"):
-        ingest.train(model="qwen3-0.6b", **run)
+    for model in ("qwen3-0.6b", "llama2-7b"):
+        with pytest.raises(UsageError, match=f"one sample of {model} is one token, expected --tokens N"):
+            ingest.train(model=model, **run)
 
 
 def test_an_image_smaller_than_its_patch_is_refused(config_file):
