@@ -437,13 +437,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         return None if not requests or size in requests else f"states {shown}, which is not asked for"
     # A term in words asks for the numbers of its own sentence alone.
     worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
-    neutral = (
-        worded
-        or noun.startswith(NEUTRAL)
-        or WORDS["exceeded"].search(found.before)
-        or (size is not None and requirement.unit != "B")
-    )
-    return None if is_year or neutral else f"states {shown}, which is not asked for"
+    neutral = worded or noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
+    return None if is_year or neutral or WORDS["exceeded"].search(found.before) else f"states {shown}, which is not asked for"
 
 
 def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:

@@ -13,25 +13,14 @@ from ingest.rfp.requirement_lines import RequirementLine
 from ingest.rfp.vendor_words import limits, parsed, read_value
 from ingest.rfp.workbook_reader import number_in, number_of
 
-RATE = RequirementLine("R-READ-03", "mandatory", 433e9, "B/s", 22, statement="at least 433 GB/s from 22 clients",
-                       conditions="sequential 1 MiB read; at 85 % fill; for 30 min")  # fmt: skip
-WARRANTY = RequirementLine("S-MEDIA-01", "mandatory", None, "", bound="at least 5 years", statement="Warranty for 5 years.")
-FAILURES = RequirementLine("S-DUR-02", "mandatory", None, "", statement="Data shall survive 2 failures of drives.")
-POWER = RequirementLine("S-FAC-02", "mandatory", None, "", bound="at most 40 kW", statement="It shall take no more than 40 kW.")
-SHARE = RequirementLine(
-    "S-AVAIL-04", "mandatory", None, "", bound="at least 70 %", statement="It shall deliver at least 70 % of each rate."
-)
-REBUILD = RequirementLine(
-    "S-AVAIL-06", "mandatory", None, "", bound="at most 24 h", statement="It shall be restored within 24 h."
-)
-LINES = {"RATE": RATE, "WARRANTY": WARRANTY, "FAILURES": FAILURES, "POWER": POWER, "SHARE": SHARE, "REBUILD": REBUILD}
-
 #: Remarks of offers: what takes back, conditions or postpones, and what confirms; those in lists were written before the rules.
 REMARKS = table_beside(__file__, "remarks.yaml")
 LIMITING, PLAIN = REMARKS["known_limiting"], REMARKS["known_plain"]
+#: The lines next to which numbers are written.
+LINES = {name: RequirementLine(name, "mandatory", **given) for name, given in REMARKS["asked"].items()}
 
 
-def found(remark, line=RATE):
+def found(remark, line=LINES["RATE"]):
     return limits(remark, partial(unasked, line), f"{line.statement} {line.bound} {line.conditions}")
 
 
