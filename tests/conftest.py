@@ -27,8 +27,11 @@ from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 #: Run by hand, with packages that no test has.
 collect_ignore = ["measure_activations.py"]
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
 SITES = sorted(EXAMPLES.glob("*.yaml"))
+#: The catalogs as shipped.
+CATALOG = Catalog()
 #: The `config.json` of Llama 3 8B: 8,030,261,248 parameters.
 LLAMA = {
     "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,

@@ -14,14 +14,13 @@ from pathlib import Path
 
 import numpy
 import pytest
+from conftest import CATALOG
 
 from ingest.catalog.records import READ_PATTERNS, Format, Model
-from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.sizing.dataset import footprint
 
 TOLERANCE = 0.02
-CATALOG = Catalog()
 
 
 def prose():

@@ -4,15 +4,14 @@ import ast
 import inspect
 import json
 import re
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 import ingest
 from ingest.cli.main import COMMANDS
 from ingest.errors import IngestError
 
-ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 

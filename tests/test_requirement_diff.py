@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import finished
+from conftest import ROOT, finished
 
-ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".github" / "actions" / "requirement-diff"
 SCRIPT = FOLDER / "requirement_diff.sh"
 SITE = """\

@@ -5,9 +5,9 @@ import io
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 from ingest import files
 from ingest.catalog import yaml_reader
@@ -17,7 +17,6 @@ from ingest.reports.document import word
 from ingest.reports.page import Page, as_csv
 from ingest.rfp import workbook_reader
 
-ROOT = Path(__file__).parents[1]
 STATED = {
     "YAML": (yaml_reader.MAX_BYTES, yaml_reader.MAX_DEPTH, yaml_reader.MAX_BRACKETS),
     "JSON": (files.MOST_DIGITS, measurement_file.MOST_BYTES),

@@ -9,9 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import clean_environment, finished
+from conftest import ROOT, clean_environment, finished
 
-ROOT = Path(__file__).parent.parent
 START = "import sys; from ingest.cli.main import main; main()"
 
 

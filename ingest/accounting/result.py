@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
 from ingest.accounting.ledger import FIRST_YEAR, PARTS, account_of, shown_name
-from ingest.accounting.runs import Profile, Runs, profile, week_by_hour, window_of
+from ingest.accounting.runs import Array, Profile, Runs, profile, week_by_hour, window_of
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import Kind, read_yaml
@@ -33,8 +32,6 @@ from ingest.units import display, parse
 
 if TYPE_CHECKING:
     import pandas
-
-Array = NDArray[Any]
 
 
 class ClassUse(NamedTuple):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy
-from numpy.typing import NDArray
 
 from ingest.accounting import ledger as records
 from ingest.accounting.ledger import CODES, PARTS, shown_name
@@ -28,7 +27,7 @@ from ingest.accounting.result import (
     read_classes,
     site_text,
 )
-from ingest.accounting.runs import Profile, Runs, profile, settled, starts_per_minute, weighted_quantiles, window_of
+from ingest.accounting.runs import Array, Profile, Runs, profile, settled, starts_per_minute, weighted_quantiles, window_of
 from ingest.accounting.sources import Asked, part_bytes, part_of, read_histories, read_parts
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog, opened
@@ -38,7 +37,6 @@ from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.rules import told
 
-Array = NDArray[Any]
 HOUR = 3600
 #: Names of the shares of time that levels are given for.
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}

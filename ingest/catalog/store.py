@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ingest.catalog.records import KINDS, Entry, Rate
+from ingest.catalog.records import KINDS, AnyEntry, Entry, Rate
 from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared, read_yaml, stamp_of, state_of
@@ -191,7 +191,6 @@ def _label(word: str, known: frozenset[str]) -> str:
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
-AnyEntry = TypeVar("AnyEntry", bound=Entry)
 Made = TypeVar("Made")
 
 #: The option by which every command takes folders of entries.

@@ -168,11 +168,6 @@ class Estimand:
     exact: Mapping[str, float]  # exact counts, by figure
     confidence: float  # of all intervals
 
-    def enough(self) -> bool:
-        """Whether there are enough draws for an interval, in total and in each part."""
-        draws = [part.draws for part in self.parts]
-        return not draws or (sum(draws) >= FEWEST_DRAWS and min(draws) >= FEWEST_PER_PART)
-
     def value(self, figure: str, over: str = "") -> float:
         """The total of a figure, or its ratio over the total of another; 0 where the other is 0."""
         sampled = (

@@ -20,6 +20,7 @@ from ingest.corpus.counting.ledger import OTHER, SHARD_FILES, GroupTallies, Shar
 from ingest.corpus.estimators import (
     BLOCK_BYTES,
     FEWEST_DRAWS,
+    FEWEST_PER_PART,
     DrawnSample,
     Estimand,
     RatioEstimate,
@@ -32,7 +33,8 @@ from ingest.corpus.estimators import (
 )
 from ingest.corpus.files.names import AS_TEXT
 from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats.documents import HEAD_BYTES, can_seek, parts_of, read_block
+from ingest.corpus.formats import HEAD_BYTES
+from ingest.corpus.formats.documents import can_seek, parts_of, read_block
 from ingest.corpus.formats.rows import json_form, not_text_reason
 from ingest.corpus.types import CorpusFile, LeftOut, SkippedFile, Tally, extension_of, folder_of, root_of
 from ingest.errors import IngestError
@@ -468,8 +470,10 @@ class Survey:
             tally = tallies.get(name, Tally())
             exact = {"tokens": tally.tokens, "text_bytes": tally.text_bytes}
             estimand = Estimand(parts.get(name, []), exact, self.confidence)
-            row = GroupEstimate(name, files[name], sizes[name], sum(part.draws for part in estimand.parts))
-            if estimand.enough():
+            draws = [part.draws for part in estimand.parts]
+            row = GroupEstimate(name, files[name], sizes[name], sum(draws))
+            # There are enough draws for an interval, in total and in each part.
+            if not draws or (sum(draws) >= FEWEST_DRAWS and min(draws) >= FEWEST_PER_PART):
                 totals = estimand.estimate("tokens"), estimand.estimate("text_bytes")
                 row = GroupEstimate(*row[:4], *totals, estimand.estimate("text_bytes", "tokens"))
             rows.append(row)

@@ -184,9 +184,6 @@ computed_quantity("host_optimizer_rate_of_memory",
     source="deep-optimizer-states2024", where="derived: host memory bounds the update on CPUs")  # fmt: skip
 
 
-INFINITY = "zero-infinity2021"
-
-
 computed_quantity("link_up_bytes",
     "held_weights_bytes * (level_weights_share * weight_reads_per_step + (1 - level_weights_share) * level_optimizer_share)"
     " + held_activations_bytes * level_activations_share", "B",

@@ -1,9 +1,7 @@
 """Capacity of a site, the writes that its media endure year by year, and the floor of a reference architecture."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
-from ingest.formulas.site_totals import columns
-
-MODEL = "ingest-site-model"
+from ingest.formulas.site_totals import MODEL, columns
 
 # What is kept besides training data
 input_quantity("snapshot_share", "1", "Snapshots, as a share of the data held.", above=False, high=1, default=0)

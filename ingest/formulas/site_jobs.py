@@ -3,8 +3,6 @@
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
 from ingest.formulas.site_totals import columns
 
-MODEL = "ingest-site-model"
-
 alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
 
 # One job

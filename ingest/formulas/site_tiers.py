@@ -1,9 +1,7 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
 from ingest.engine.registry import alternative, computed_quantity, input_quantity
-from ingest.formulas.site_totals import columns, signed, with_headroom
-
-MODEL = "ingest-site-model"
+from ingest.formulas.site_totals import MODEL, columns, signed, with_headroom
 
 input_quantity("kv_held_bytes", "B", "Key-value caches that a workload keeps: of all sessions, or as much as its tier holds.",
     label="key-value caches of a workload")  # fmt: skip

@@ -2,7 +2,7 @@
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
-from ingest.formulas.site_totals import columns, with_headroom
+from ingest.formulas.site_totals import MODEL, columns, with_headroom
 
 input_quantity("first_load", "1", "Whether a data set is loaded for the first time in a year.", above=False, high=1, default=0)
 input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.",
@@ -143,7 +143,6 @@ with_headroom("site_start_opens", "largest(job_start_opens_of_jobs)", "file/s",
     "File opens per second as the job starts that opens the most files.", label="file opens as a job starts")  # fmt: skip
 
 
-MODEL = "ingest-site-model"
 #: The percentile of simultaneous writes, and where it lies in the standard normal distribution.
 PERCENTILE, DEVIATIONS = 0.99, 2.3263
 #: Share of the largest single write rate that corrects for a sum of steps being read off a smooth curve.

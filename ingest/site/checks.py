@@ -199,21 +199,7 @@ def of_drains(site: Site, jobs: Sequence[QuantityRow]) -> Iterator[Finding | Non
 
 def of_totals(site: Site, known: Quantities, holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
     """What is required is feasible as a whole: for the nodes, for the tests, and beside what is not training data."""
-    yield from _of_arrivals(holdings)
-    if known.find("grown_read_bandwidth") is not None:
-        more = known.find("nodes_for_growth")
-        nodes = "" if more is None else display(float(more.value), "node")
-        yield finding("W48", known.find, owner="R-GROW-01", nodes=nodes)
-    if known.value("site_planned_bytes"):
-        yield finding("W51", words={"reserve": "none" if not site.section("reserve") else "planned"}, owner="R-CAP-03")
-        yield finding("W96", known.find, owner="R-END-01")
-    writes = ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth", "site_landing_bandwidth")
-    if any(map(known.value, writes)):
-        yield finding("W50", known.find, owner="R-WRITE-01")
-
-
-def _of_arrivals(holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding | None]:
-    """The data sets whose own growth is less than what arrives, each in the year in which it leaves most out."""
+    # The data sets whose own growth is less than what arrives, each in the year in which it leaves most out.
     worst: dict[str, tuple[Step, object]] = {}
     for row in chain.from_iterable(islice(holdings, 1, None)):
         if "landing_drain_seconds" in row.known.given:
@@ -224,6 +210,16 @@ def _of_arrivals(holdings: Iterable[Sequence[QuantityRow]]) -> Iterator[Finding 
                 worst[row.name] = step, row.words["year"]
     for name, (step, year) in worst.items():
         yield finding("W104", {"arrivals_not_kept": step}, owner=name, year=year)
+    if known.find("grown_read_bandwidth") is not None:
+        more = known.find("nodes_for_growth")
+        nodes = "" if more is None else display(float(more.value), "node")
+        yield finding("W48", known.find, owner="R-GROW-01", nodes=nodes)
+    if known.value("site_planned_bytes"):
+        yield finding("W51", words={"reserve": "none" if not site.section("reserve") else "planned"}, owner="R-CAP-03")
+        yield finding("W96", known.find, owner="R-END-01")
+    writes = ("site_write_bandwidth", "site_load_bandwidth", "site_preparation_write_bandwidth", "site_landing_bandwidth")
+    if any(map(known.value, writes)):
+        yield finding("W50", known.find, owner="R-WRITE-01")
 
 
 def of_queries(row: QuantityRow, site: Quantities) -> Finding | None:

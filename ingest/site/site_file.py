@@ -289,7 +289,17 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, fo
         raw = written_in_file(raw)
     try:
         if "x-quantity" in node and not (isinstance(raw, Mapping) and raw.keys() & parts):
-            return _quantity(raw, node["x-quantity"], keys)
+            # A number in base units, with its range where one is written.
+            written = raw if isinstance(raw, Mapping) else {"typical": raw}
+            if "typical" not in written:
+                raise UsageError("'typical' is missing: a number")
+            numbers = {word: number(value, node["x-quantity"], word) for word, value in written.items()}
+            typical = numbers["typical"]
+            low, high = numbers.get("low", typical), numbers.get("high", typical)
+            if not low <= typical <= high:
+                raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
+            plain = len(numbers) == 1
+            return Input(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
         if node.get("x-date"):
             # A date from `2027`, `2027-06` or `2027-06-30`.
             try:
@@ -313,20 +323,6 @@ def _in_base_units(site: Site, raw: Any, node: Mapping[str, Any], keys: Keys, fo
 
 #: The type of a value whose quantity its key names, as below `set`.
 NUMBER_OF_ANY_KIND = ["number", "string"]
-
-
-def _quantity(raw: Any, name: str, keys: Keys) -> Input:
-    """A number in base units, with its range where one is written."""
-    written = raw if isinstance(raw, Mapping) else {"typical": raw}
-    if "typical" not in written:
-        raise UsageError("'typical' is missing: a number")
-    numbers = {word: number(value, name, word) for word, value in written.items()}
-    typical = numbers["typical"]
-    low, high = numbers.get("low", typical), numbers.get("high", typical)
-    if not low <= typical <= high:
-        raise UsageError(f"found low {low:g}, typical {typical:g}, high {high:g}, expected them in this order")
-    plain = len(numbers) == 1
-    return Input(typical, None if plain else low, None if plain else high, origin="user", where=".".join(keys))
 
 
 #: Nodes of a cluster at most.

@@ -131,17 +131,14 @@ class PublishedRates:
     @cached_property
     def steps(self) -> Steps:
         """What its runs show of its steps."""
-        found = self.once("steps", self._steps)
+        floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
+        found = self.once("steps", lambda: steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor))
         tokens = self.model.tokens_per_sample
         if self.batch is None or tokens is None:
             return found
         each = {"tokens_per_sample": tokens.value}
         ends = [end and float(solve("run_batch_samples", {**each, "run_batch_tokens": end})) for end in self.batch[:3]]
         return found._replace(batch=Input(ends[0] or 0, ends[1], ends[2]))
-
-    def _steps(self) -> Steps:
-        floor = math.inf if self.family.step_floor is None else self.family.step_floor.value
-        return steps_of(submissions(self.model, of_gpus(self.model, self.of_runs())), floor)
 
     @property
     def seen(self) -> Cells:

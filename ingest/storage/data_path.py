@@ -374,7 +374,18 @@ def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
         measured = display(judged.ceiling, judged.unit, binary=False)
         return f"{asked}, one machine measured {measured}; measure from {machines} at once."
     if judged.waits:
-        return _question_of_latency(judged, known)
+        size, depth = known.value("io_bytes"), known.find("requests_in_flight_per_node")
+        asked = f"Mean latency of a read of {display(size, 'B', binary=False)}"
+        if depth is None:
+            return f"{asked} under load, and at which queue depth."
+        each = known.find("io_per_second_per_node")
+        if judged.layer == CLIENT_ONE or each is None:
+            requests = solve(REQUESTS_NEEDED, {"read_bandwidth_needed": judged.need, "io_bytes": size})
+        else:
+            requests = each.value
+        given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": requests}
+        allowed = display(solve("request_seconds_allowed", given), "s")
+        return f"{asked} at {depth.value:,.0f} outstanding I/Os per client: at most {allowed} allowed."
     if judged.unsure:
         return f"Largest {entry.scaling_unit} on sale: {display(known.value('tier_capacity'), 'B', binary=False)} needed."
     if layer == REQUESTS:
@@ -385,18 +396,3 @@ def question_of(judged: LayerVerdict, entry: Storage, known: Quantities) -> str:
         return f"{asked}."
     share = solve("amount_of_each_unit", {"amount_needed": judged.need, "units": units.value})
     return f"{asked}, {display(share, judged.unit, binary=False)} from each of {units.value:,.0f} ({entry.scaling_unit})."
-
-
-def _question_of_latency(judged: LayerVerdict, known: Quantities) -> str:
-    size, depth = known.value("io_bytes"), known.find("requests_in_flight_per_node")
-    asked = f"Mean latency of a read of {display(size, 'B', binary=False)}"
-    if depth is None:
-        return f"{asked} under load, and at which queue depth."
-    each = known.find("io_per_second_per_node")
-    if judged.layer == CLIENT_ONE or each is None:
-        requests = solve(REQUESTS_NEEDED, {"read_bandwidth_needed": judged.need, "io_bytes": size})
-    else:
-        requests = each.value
-    given = {"requests_in_flight_per_node": depth.value, "io_per_second_per_node": requests}
-    allowed = display(solve("request_seconds_allowed", given), "s")
-    return f"{asked} at {depth.value:,.0f} outstanding I/Os per client: at most {allowed} allowed."

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import finished
+from conftest import EXAMPLES, finished
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import GOOD, line, plan, times
@@ -404,7 +404,7 @@ def test_a_trial_overwrites_what_it_filled():
 
 
 def test_a_pack_is_for_a_year_or_a_delivery_step_of_the_tender(tmp_path):
-    site = Path(__file__).parents[2] / "examples" / "enterprise-64-nodes.yaml"
+    site = EXAMPLES / "enterprise-64-nodes.yaml"
     whole = ingest.accept(site, tmp_path / "whole")
     first = ingest.accept(site, tmp_path / "first", step=0)
     same = ingest.accept(site, tmp_path / "same", years="0")

@@ -3,10 +3,9 @@
 import json
 import shutil
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
-from conftest import finished
+from conftest import EXAMPLES, finished
 from outputs import elbencho_json, paced
 from plans import line, plan
 
@@ -17,7 +16,6 @@ from ingest.acceptance.verdict import SCHEMA_FILE
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import PRIORITIES
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIO_RUN = {
     "fio version": "fio-3.33",
     "timestamp_ms": 1,

@@ -5,7 +5,7 @@ import re
 import socket
 
 import pytest
-from conftest import table
+from conftest import CATALOG, table
 
 import ingest
 from ingest.architecture import describe
@@ -15,7 +15,6 @@ from ingest.catalog.store import Catalog
 from ingest.errors import CatalogError, IngestError, UsageError
 from ingest.site.site_file import new_site
 
-CATALOG = Catalog()
 ROWS = CATALOG.releases.rows
 #: How parameters were checked: counted on the class without storage, against the count of the release, against that of a preset
 #: of another library, or read from the release's own file alone.

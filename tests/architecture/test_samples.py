@@ -1,7 +1,7 @@
 """One meaning of a sample: by catalog id and by its own config, a model answers per image, window, utterance or token."""
 
 import pytest
-from conftest import first
+from conftest import CATALOG, first
 from test_counts import PUBLISHED
 from test_hostile_configs import CONFIGS
 
@@ -10,11 +10,9 @@ from ingest.architecture import describe
 from ingest.architecture.catalog_entries import model_of
 from ingest.architecture.config_description import from_config
 from ingest.catalog.records import Model
-from ingest.catalog.store import Catalog
 from ingest.configuration import shipped_folder
 from ingest.errors import IngestError, UsageError
 
-CATALOG = Catalog()
 #: Models that see or hear, and a structure of the same model.
 SEEN = {
     "clip-vit-b16": "clip-vit-base-patch16",

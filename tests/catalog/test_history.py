@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
 sys.path.append(str(Path(__file__).parents[2] / "docs"))
 
@@ -16,7 +17,6 @@ import ingest
 from ingest.sizing.evidence_ladder import ALL, KINDS, blind_error, past_errors
 
 ROWS = past_errors()
-ROOT = Path(__file__).parents[2]
 
 
 ASKED = ["git", "cat-file", "-e", f"{history.THROUGH}^{{commit}}"]

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from corpus.made import figures, small_files
 
 from ingest.corpus.counting.ledger import Ledger, ShardCount
@@ -17,7 +17,6 @@ from ingest.corpus.measure import measure
 from ingest.corpus.types import SkippedFile, Tally
 from ingest.errors import IngestError
 
-ROOT = Path(__file__).parents[2]
 KILLS = 2
 IDENTITY = {"manifest": "sha256:a", "vocabulary": "b", "options": "c", "version": "0"}
 SHARD = ShardCount(

@@ -8,10 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from conftest import clean_environment, default_signals, table
+from conftest import ROOT, clean_environment, default_signals, table
 from corpus.made import python_sources, small_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +19,6 @@ import ingest
 from ingest.corpus.types import Progress
 from ingest.errors import UsageError
 
-ROOT = Path(__file__).parents[2]
 RESULTS = {
     *("bytes_per_token", "tokens", "corpus_bytes", "stored_bytes", "files", "documents", "tokenized_bytes", "bytes_read"),
     "files_skipped",

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from corpus.made import small_files
 
 from ingest.corpus import native_calls
@@ -23,7 +24,6 @@ from ingest.corpus.native_calls import can_fork, worker_pool
 from ingest.corpus.tokenizers.splitter import BEFORE_STOP
 from ingest.errors import IngestError
 
-ROOT = Path(__file__).parents[2]
 #: By two workers, with a vocabulary that loads at once.
 COUNTED = ("--threads", "2", "--tokenizer")
 

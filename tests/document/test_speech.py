@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from conftest import example_plan
+from conftest import ROOT, example_plan
 
 from ingest.engine.registry import FORMULAS
 from ingest.reports.document.derivations import place_of
@@ -15,7 +14,6 @@ from ingest.reports.document.markup import Bullets, DerivationListing, Document,
 from ingest.reports.document.plan_documents import buyer_report, tender_document
 from ingest.reports.document.word import SECTIONS, VALUES
 
-ROOT = Path(__file__).parents[2]
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
 
 

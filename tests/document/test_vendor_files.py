@@ -11,6 +11,7 @@ from pathlib import Path
 
 import docx
 import pytest
+from conftest import ROOT
 from docx.oxml.ns import qn
 
 from ingest.engine.messages import fact_of
@@ -19,7 +20,6 @@ from ingest.reports.document import word
 from ingest.reports.plan_report import report
 from ingest.units import display
 
-ROOT = Path(__file__).parents[2]
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
 SUFFIXES = ("docx", "html", "md", "csv", "json")
 #: Pages that a tender of an example may have.

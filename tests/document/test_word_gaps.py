@@ -1,11 +1,9 @@
 """A template that leaves requirements out, or holds them twice, says so."""
 
-from pathlib import Path
-
 import docx
 import pytest
 from click.testing import CliRunner
-from conftest import example_plan
+from conftest import EXAMPLES, example_plan
 
 from ingest.cli.group import command
 from ingest.reports.document.plan_documents import tender_document
@@ -14,7 +12,7 @@ from ingest.reports.document.word import template_warnings
 
 #: The site meets what guidance asks for, so that its document has no section about it.
 SECTIONS = {name: title for name, title in OF_KINDS["vendor"].items() if name != "guidance"}
-SITE = Path(__file__).parents[2] / "examples/enterprise-64-nodes.yaml"
+SITE = EXAMPLES / "enterprise-64-nodes.yaml"
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typing import Any
 import docx
 import pytest
 from click.testing import CliRunner
+from conftest import ROOT
 from docx.enum.section import WD_ORIENT
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import nsdecls
@@ -25,7 +26,6 @@ from ingest.reports.document.markup import Bullets, DerivationListing, Document,
 from ingest.reports.document.word import SECTIONS, VALUES, WHOLE, as_docx
 from ingest.reports.plan_report import report
 
-ROOT = Path(__file__).parents[2]
 BLOCKS = (
     Paragraph("Words of the scope.", "Note."),
     Bullets(("first", "second")),

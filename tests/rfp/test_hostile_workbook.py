@@ -9,12 +9,12 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from conftest import ROOT
 from memory import MOST_HELD
 from offers import told
 
 from ingest.rfp.response_form import HEADS, REQUIREMENTS_SHEET, RESPONSE_SHEET, VALUE
 
-ROOT = Path(__file__).parents[2]
 VALUES = {"Id": "R-READ-01", "Priority": "mandatory", "Value": 100, "Required": 100, "Unit": "B/s", "As-is value": 123}
 #: Memory of a process that reads a hostile workbook, in bytes.
 MOST_MEMORY = 300_000_000

@@ -16,7 +16,7 @@ import docx
 import openpyxl
 import pytest
 import yaml
-from conftest import first
+from conftest import EXAMPLES, ROOT, first
 from offers import ONE_JOB, told
 
 from ingest.acceptance.accept import shown_by
@@ -26,8 +26,6 @@ from ingest.reports.charts.chart import LEAST_DATA, NO_DATA, NOT_INSTALLED
 from ingest.reports.plan_report import NO_CHARTS, report
 from ingest.text import visible
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
 SITES = ("hpc-128-nodes", "llm-16384-gpus", "enterprise-64-nodes")
 FORMATS = ("xlsx", "docx", "md", "html", "json", "csv")
 #: id -> priority and value as the document shows it

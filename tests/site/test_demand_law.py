@@ -3,17 +3,15 @@
 import random
 
 import pytest
-from conftest import seeds, table
+from conftest import CATALOG, seeds, table
 
 import ingest
 from ingest.catalog.records import Node
-from ingest.catalog.store import Catalog
 from ingest.engine.value import Input
 from ingest.errors import IngestError
 from ingest.site.jobs import disputed
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel
 
-CATALOG = Catalog()
 NODES = table("site/drawn_nodes.yaml")
 MODELS = ("unet3d", "resnet50", "cosmoflow", "llama3-8b", "llama3-70b", "dlrm-dcnv2", "rnnt", "bert-large", "dinov2-vitg14")
 TABLES = ("clusters", "jobs", "serving", "datasets")

@@ -10,11 +10,10 @@ import numpy
 import openpyxl
 import pytest
 import yaml
-from conftest import EXAMPLES, SITES, example_plan, first, seeds
+from conftest import CATALOG, EXAMPLES, SITES, example_plan, first, seeds
 from test_demand_law import drawn
 
 import ingest
-from ingest.catalog.store import Catalog
 from ingest.engine.registry import steps_below
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import as_text, shortened
@@ -28,7 +27,6 @@ from ingest.storage.need import need_in, need_of
 from ingest.storage.replanning import waits
 
 fits = import_module("ingest.storage.fit")
-CATALOG = Catalog()
 NEAR = 0.005
 HPC = EXAMPLES / "hpc-128-nodes.yaml"
 

@@ -3,15 +3,13 @@
 import random
 
 import pytest
-from conftest import seeds
+from conftest import CATALOG, seeds
 
 import ingest
 from ingest.catalog.records import Model
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.reports.page import answer_line
 
-CATALOG = Catalog()
 NODES = sorted(CATALOG.ids("nodes"))
 MODELS = sorted(model.id for model in CATALOG.all(Model))
 #: Options that `bw` and a job of a site have in common, and values of each.

@@ -2,16 +2,15 @@
 
 import json
 import math
-from pathlib import Path
 
 import pytest
-from conftest import exact, example_plan, table
+from conftest import EXAMPLES, exact, example_plan, table
 
 import ingest
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "offload-and-serving.yaml"
+EXAMPLE = EXAMPLES / "offload-and-serving.yaml"
 
 STATES = {"parameters": "cpu", "gradients": "cpu", "optimizer_states": "storage", "activations": "gpu"}
 CHAT = {"cluster": "main", "nodes": 8, "model": "llama3-70b", "users": 1000, "turns": 8, "turn_time": 60, "prompt": 1000,

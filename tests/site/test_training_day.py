@@ -1,16 +1,13 @@
 """The load of a training day: bytes and peaks are those of the requirements, and the restart is where it belongs."""
 
-from pathlib import Path
-
 import pytest
 import yaml
-from conftest import example_plan
+from conftest import EXAMPLES, example_plan
 
 import ingest
 from ingest.site.planner import bandwidth_by_year
 from ingest.site.training_day import STEP, STEPS, Run, request_shares, training_day
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 DAY = STEP * STEPS
 NOON = 12 * 3600
 

@@ -2,10 +2,9 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
-from conftest import table
+from conftest import EXAMPLES, table
 from test_fits import layer
 
 import ingest
@@ -14,7 +13,7 @@ from ingest.errors import IngestError
 from ingest.storage.fit import fit_need
 from ingest.storage.need import Listed, Need, from_numbers
 
-SITE = (Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml").read_text(encoding="utf-8")
+SITE = (EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8")
 TABLES = table("storage/in_place.yaml")
 MEASURED = {
     "schema": "ingest/1",

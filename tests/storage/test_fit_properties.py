@@ -4,18 +4,17 @@ import itertools
 import math
 
 import pytest
+from conftest import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ingest
-from ingest.catalog.store import Catalog
 from ingest.sizing.job import job_of
 from ingest.storage.fit import COMPARED, Terms, _best, _entries, rank
 from ingest.storage.fit_result import VERDICTS
 from ingest.storage.need import from_numbers, need_of
 from ingest.storage.system_quantities import changed
 
-CATALOG = Catalog()
 SYSTEMS = {entry.id: entry for entry in _entries(["all"], CATALOG, sites=False, io_bytes=None)}
 #: facts of an entry that carry a ceiling
 FACTS = (

@@ -5,17 +5,15 @@ from contextlib import suppress
 from itertools import product
 
 import pytest
-from conftest import first, table
+from conftest import CATALOG, first, table
 
 import ingest
 from ingest.catalog.records import STORAGE_CLASSES, Model, Storage
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.reports.page import answer_line
 from ingest.storage.fit import COMPARED
 from ingest.storage.fit_result import OPEN, SO_FAR, UNKNOWN, VERDICTS
 
-CATALOG = Catalog()
 EIGHT_V100 = {"model": "cosmoflow", "gpu": "v100-sxm2", "nodes": 1, "gpus_per_node": 8}
 V100 = EIGHT_V100 | {"sample_bytes": "16 MB", "cache_hit": 0}
 FED = {

@@ -1,11 +1,12 @@
 """What decides between fits, barely fits and does not fit: just below each limit and just above it."""
 
 import pytest
+from conftest import CATALOG
 
 import ingest
 from ingest.catalog.commands import check
 from ingest.catalog.records import Storage
-from ingest.catalog.store import Catalog, shipped_folder
+from ingest.catalog.store import shipped_folder
 from ingest.errors import CatalogError
 from ingest.storage import data_path
 from ingest.storage.data_path import NIC, READS, WRITES, LayerVerdict, bottleneck, verdict
@@ -117,7 +118,6 @@ def test_no_unit_holds_more_than_its_drives(tmp_path, without, key, amount, expe
 
 # Hard disks: what random reads leave of their rates.
 
-CATALOG = Catalog()
 DISK = CATALOG.get(Storage, "hdd-7200")
 
 

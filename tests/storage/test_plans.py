@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import EXAMPLES
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -117,7 +118,7 @@ def test_every_kind_of_line_has_its_place():
 
 
 def test_a_site_asks_for_its_usable_bytes_and_not_for_its_raw_bytes():
-    site = Path(__file__).parents[2] / "examples" / "hpc-128-nodes.yaml"
+    site = EXAMPLES / "hpc-128-nodes.yaml"
     lines = {found.id: found for found in lines_of(site, plan_data(site))}
     # 8 + 2 strips, 97 % for data, 80 % full, one of 20 units down: 59 % of the raw capacity
     assert lines["R-CAP-02"].value > 1.5 * lines["R-CAP-01"].value

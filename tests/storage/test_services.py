@@ -4,12 +4,12 @@ import itertools
 import math
 
 import pytest
+from conftest import CATALOG
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.records import Storage
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.sizing.job import job_of
 from ingest.storage import fit
@@ -17,7 +17,6 @@ from ingest.storage.fit import Terms, fit_need
 from ingest.storage.need import from_numbers, need_of
 from ingest.storage.system_quantities import System, changed, in_order, of_tier
 
-CATALOG = Catalog()
 TIB = 2**40
 FILL = 0.85
 #: services whose tiers say all that a choice takes

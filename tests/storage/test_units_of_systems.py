@@ -1,16 +1,15 @@
 """Units on offer: drives of a published size, spares, installations that exist, file systems within their limits."""
 
 import pytest
+from conftest import CATALOG
 from test_fits import one
 
 import ingest
 from ingest.catalog.records import Storage
-from ingest.catalog.store import Catalog
 from ingest.storage.fit import COMPARED
 from ingest.storage.system_quantities import with_drives
 from ingest.units import parse
 
-CATALOG = Catalog()
 DOWN = "reads, one failure domain down"
 
 

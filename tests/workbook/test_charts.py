@@ -2,10 +2,9 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import pytest
-from conftest import example_plan
+from conftest import EXAMPLES, example_plan
 
 import ingest
 from ingest.errors import IngestError
@@ -150,7 +149,7 @@ def test_every_chart_of_a_buyer_has_a_place_and_a_caption_in_the_report():
     assert sorted(placed) == sorted(look["charts"]) == sorted(CHARTS)
 
 
-SITE = Path(__file__).parents[2] / "examples/hpc-128-nodes.yaml"
+SITE = EXAMPLES / "hpc-128-nodes.yaml"
 
 
 def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():

@@ -11,12 +11,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from office import all_converted, office
 
 from ingest.reports.document.word import SECTIONS
 from ingest.reports.plan_report import report
 
-ROOT = Path(__file__).parents[2]
 #: One for each push, the others before an issue is closed.
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
 #: Height of a line of the smallest letters that are read on paper, 7.5 points of the narrowest of the usual typefaces.

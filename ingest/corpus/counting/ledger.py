@@ -265,7 +265,15 @@ class Ledger:
             if not line.endswith(b"\n") and (number > 1 or entry_line(header).startswith(line)):
                 break  # A kill cuts off the header that this run would write, or a shard; any other file is the user's.
             try:
-                self._read_line(number, line, header)
+                # Take up the header, which must be that of this run, or a shard; any other error where the line is damaged.
+                entry = entry_in(
+                    line, number == 1, f"--resume: '{self.path}'", "a ledger of ingest measure, expected one or a new file"
+                )
+                if number > 1:
+                    counted = counted_in(entry)
+                    self.done[counted.number] = counted
+                elif difference := difference_between(entry, header):
+                    raise IngestError(f"--resume: '{self.path}' belongs to {difference}; set a new file")
             except (ValueError, KeyError, TypeError, AttributeError):
                 expected = "the header of a ledger" if number == 1 else "a shard"
                 found = f"'{self.path}' line {number} is damaged"
@@ -274,17 +282,6 @@ class Ledger:
         self.file.truncate(intact)
         if intact == 0:
             self._append(header)
-
-    def _read_line(self, number: int, line: bytes, header: dict[str, Any]) -> None:
-        """Take up the header, which must be that of this run, or a shard; any other error where the line is damaged."""
-        entry = entry_in(
-            line, number == 1, f"--resume: '{self.path}'", "a ledger of ingest measure, expected one or a new file"
-        )
-        if number > 1:
-            counted = counted_in(entry)
-            self.done[counted.number] = counted
-        elif difference := difference_between(entry, header):
-            raise IngestError(f"--resume: '{self.path}' belongs to {difference}; set a new file")
 
     def finished(self, counted: ShardCount) -> None:
         """Record the counts of a shard; they are on disk on return."""

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from ingest.corpus.files.names import MAGIC, content_suffix, is_aside, kind_by_magic, kind_of, printable, suffix_of
 from ingest.corpus.files.source import BorrowedSource, Meter, Source, Stream, Unreadable, decompressed
-from ingest.corpus.formats import SampleFormat, SizesAndCounts, doubt_members, stored_shares
+from ingest.corpus.formats import HEAD_BYTES, SampleFormat, SizesAndCounts, doubt_members, stored_shares
 from ingest.corpus.formats.rows import LIMIT_BYTES, TOO_LONG, BufferedReader, SkippedRows, is_one_text, not_text_reason
 from ingest.corpus.types import Chunk, CorpusFile, Note, SkippedFile
 from ingest.errors import brief
@@ -33,8 +33,6 @@ _KINDS: dict[Any, str] = {
 }
 #: formats that need seeking, and archives in archives
 _NOT_WITHIN = ("parquet", "arrow", "tar")
-#: first bytes of a member that are enough to detect binary data
-HEAD_BYTES = 2**16
 #: yields the documents of a member, held in memory, given its format and compression
 DocumentsOf = Callable[[Source, str, str, Note], Iterable[Chunk]]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, starmap
 from typing import Any
 
 from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
-from ingest.corpus.formats import HEAD_BYTES, SampleFormat, SizesAndCounts, even_shares
+from ingest.corpus.formats import HEAD_BYTES, SampleFormat, even_shares
 from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column, text_in
 from ingest.corpus.native_calls import return_freed_memory
 from ingest.corpus.types import CorpusFile
@@ -317,14 +318,12 @@ def arrow_rows(source: Source) -> int:
         return sum(file.get_batch(number).num_rows for number in range(file.num_record_batches))
 
 
-def parquet_samples(source: Source, _: CorpusFile) -> SizesAndCounts:
-    """Rows, each with its share of the stored bytes of its row group."""
-    for size, rows in row_groups(source):
-        yield from even_shares(size, rows)
-
-
 SAMPLES = (
-    SampleFormat("Parquet", parquet_samples, (".parquet", ".pq", ".parq", ".geoparquet"), magic=b"PAR1"),
+    # Each row has its share of the stored bytes of its row group.
+    SampleFormat(
+        "Parquet", lambda source, _: chain.from_iterable(starmap(even_shares, row_groups(source))),
+        (".parquet", ".pq", ".parq", ".geoparquet"), magic=b"PAR1",
+    ),
     SampleFormat(
         "Arrow", lambda source, file: even_shares(file.stored_bytes, arrow_rows(source)),
         (".arrow", ".arrows", ".feather", ".ipc"), magic=_ARROW_FILE, tells=_is_arrow_stream,

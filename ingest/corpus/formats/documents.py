@@ -29,7 +29,7 @@ from ingest.corpus.files.source import (
     open_file,
     read_small,
 )
-from ingest.corpus.formats import SampleFormat, SizesAndCounts, even_shares, stored_shares
+from ingest.corpus.formats import HEAD_BYTES, SampleFormat, SizesAndCounts, even_shares, stored_shares
 from ingest.corpus.formats.archives import read_members, warc_texts
 from ingest.corpus.formats.columnar import arrow_texts, check_utf8, parquet_texts, record_batches, row_groups, texts_of
 from ingest.corpus.formats.rows import (
@@ -57,8 +57,6 @@ from ingest.corpus.formats.rows import (
 )
 from ingest.corpus.types import Chunk, CorpusFile, Note, Piece
 
-#: first bytes that are enough to detect the format
-HEAD_BYTES = 2**16
 #: delimiter of columns by format
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 #: bytes of the first read of JSON, doubled while a value is longer

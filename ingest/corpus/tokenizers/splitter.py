@@ -14,14 +14,11 @@ import re
 import string
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.corpus.tokenizers.vocabulary import PATTERNS, kind, load_sentencepiece, members
 from ingest.corpus.types import Chunk, Vocabulary
 from ingest.errors import IngestError
-
-if TYPE_CHECKING:
-    from sentencepiece import SentencePieceProcessor
 
 #: a text is split at the first safe place after this many bytes
 TEXT_BYTES = 1 << 20
@@ -104,7 +101,16 @@ _ENDS |= {"Digits": "further", "Punctuation": "further"}
 def split_rule_of(vocabulary: Vocabulary) -> SplitRule | None:
     """Where texts may be split; None where no safe place is known."""
     if vocabulary.sentencepiece:
-        return _rule_of_model(load_sentencepiece(vocabulary.sentencepiece, vocabulary.source))
+        model = load_sentencepiece(vocabulary.sentencepiece, vocabulary.source)
+        # At a space, which a SentencePiece model may itself put before the right part.
+        spelled = model.normalize("a b")
+        pieces = model.id_to_piece(list(range(model.get_piece_size())))
+        if spelled not in (f"{SPACE}a{SPACE}b", f"a{SPACE}b") or not no_token_crosses_a_space(pieces):
+            return None
+        if spelled.startswith(SPACE):
+            return INSTEAD_OF_SPACE
+        drops_spaces = model.normalize("a  b") == spelled
+        return None if drops_spaces else BEFORE_SPACE
     described = json.loads(vocabulary.outline)
     tokens = described.get("added_tokens") or []
     # an added token may hold a place where text might be split, or take the space after it
@@ -130,18 +136,6 @@ def split_rule_of(vocabulary: Vocabulary) -> SplitRule | None:
     if changes - {"NFC", "NFKC"} or not has_number_words or depends_on_context:
         return BEFORE_STOP
     return rule_within_words(token["content"] for token in tokens)
-
-
-def _rule_of_model(model: SentencePieceProcessor) -> SplitRule | None:
-    """At a space, which a SentencePiece model may itself put before the right part."""
-    spelled = model.normalize("a b")
-    pieces = model.id_to_piece(list(range(model.get_piece_size())))
-    if spelled not in (f"{SPACE}a{SPACE}b", f"a{SPACE}b") or not no_token_crosses_a_space(pieces):
-        return None
-    if spelled.startswith(SPACE):
-        return INSTEAD_OF_SPACE
-    drops_spaces = model.normalize("a  b") == spelled
-    return None if drops_spaces else BEFORE_SPACE
 
 
 def _rule_of_steps(steps: list[dict[str, Any]]) -> SplitRule | None:

@@ -11,15 +11,13 @@ from typing import NamedTuple
 from ingest.engine.registry import solve
 from ingest.errors import IngestError
 from ingest.observation.observation import Figure, Job, LogSource, Reading
-from ingest.observation.training_run import NUMBER, SOURCE, lines_of, number_in, positive, rate_figures
+from ingest.observation.training_run import LEFT_OUT, NUMBER, SOURCE, lines_of, number_in, positive, rate_figures
 
 #: the unit of a printed time, a comma or nothing
 _S = r"\s*s?,?"
 #: Waits of one line that differ by more than this share of the step from those of another are told.
 WAITS_APART = 0.2
 NO_BATCH = "the log does not state the batch size; --samples-per-step does"
-#: More steps between two lines than so many usual ones were left out of an excerpt.
-LEFT_OUT = 1.5
 
 
 class Form(NamedTuple):

@@ -149,7 +149,11 @@ def turned(flips: Flips | None, systems: Sequence[Fit]) -> list[Turned]:
         # Inputs decide nothing about a ceiling that nobody has published.
         outside = "decided" if one.fits is not None else "; ask ".join(filter(None, (_named(one), _asked(one))))
         if name in chosen:
-            rows.append(Turned(name, _chosen(one), *_turned_first(flips, name, _named(one), outside), notes))
+            # A system as its flips hold it: so many units with their drives; a tier, whose capacity follows the need.
+            held = f"{_amount(one)}{f' with {one.label}' if one.label else ''}"
+            if "tier_capacity" in one.results:
+                held = f"{', '.join(filter(None, (one.entry.id, one.label)))}, as large as needed ({_units(one)} today)"
+            rows.append(Turned(name, held, *_turned_first(flips, name, _named(one), outside), notes))
     for offer in flips.offers:
         verdict, notes = offer.verdict.lower(), [f"No value decides {', '.join(offer.open)}"] if offer.open else []
         state, first, own = _turned_first(flips, offer.name, verdict, verdict)
@@ -323,13 +327,6 @@ def _amount(one: Fit | None) -> str:
     if units is None or "tier_capacity" in one.results:
         return f"{_units(one)} of {one.entry.id}"
     return f"{'≥' if _is_least(one) else ''}{display(units.value, '1')} × {one.entry.id}"
-
-
-def _chosen(one: Fit) -> str:
-    """A system as its flips hold it: so many units with their drives; a tier, whose capacity follows the need."""
-    if "tier_capacity" in one.results:
-        return f"{', '.join(filter(None, (one.entry.id, one.label)))}, as large as needed ({_units(one)} today)"
-    return f"{_amount(one)}{f' with {one.label}' if one.label else ''}"
 
 
 def _is_least(one: Fit) -> bool:

@@ -202,9 +202,13 @@ class ModelWorkbook:
         plan, letter = self.plan, sheet.layout.letter(form.VALUE)
         rows: dict[str, int] = {}
         tests = shown_by(plan.requirements)
+        digits = self.cells.place(plan.known.step("significant_digits"))
         for one in plan.requirements:
             value = CellFormula(self._limited(one, self.cells.place(plan.steps[one.id])), one.computed)
-            required = CellFormula(self._rounded(one, f"{letter}{sheet.next + 1}"), one.value, "strong")
+            # What the line requires: its value rounded up, then held to the most that it may demand.
+            given = {"computed_requirement": f"{letter}{sheet.next + 1}", "significant_digits": digits}
+            rounded = cell(FORMULAS[ROUNDED].tree(), given.__getitem__).removeprefix("=")
+            required = CellFormula(self._limited(one, rounded), one.value, "strong")
             assumed = ", ".join(plain(name) for name in one.assumptions)
             shown = (one.low, one.high, tests.get(one.id, ""), assumed)
             conditions: list[CellContent] = []
@@ -223,12 +227,6 @@ class ModelWorkbook:
         sheet.row("", banner())
         sheet.close()
         return rows
-
-    def _rounded(self, one: Requirement, computed: str) -> str:
-        """The formula of what a line requires: its value rounded up, then held to the most that it may demand."""
-        digits = self.cells.place(self.plan.known.step("significant_digits"))
-        written = cell(FORMULAS[ROUNDED].tree(), {"computed_requirement": computed, "significant_digits": digits}.__getitem__)
-        return self._limited(one, written.removeprefix("="))
 
     def _limited(self, one: Requirement, written: str) -> str:
         """A formula held to the most that a line may demand."""
