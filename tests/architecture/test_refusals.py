@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.architecture import describe
@@ -122,16 +123,7 @@ def test_every_family_has_names_for_its_classes():
     assert all(stem.isalnum() for name in families() for stem in stems(name))
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"AutoModelForCausalLM": "modeling_mixtral.MixtralForCausalLM"},
-        {"AutoModel": "someone/else--modeling.OddLlamaModel"},
-        {"AutoConfig": "configuration_mine.MineConfig"},
-        {"AutoModel": 7},
-        ["LlamaModel"],
-    ],
-)
+@pytest.mark.parametrize("named", table("architecture/refused.yaml")["code_of_another_model_is_refused"])
 def test_code_of_another_model_is_refused(refusal, named):
     assert "auto_map" in refusal({**LLAMA, "auto_map": named})
     assert "auto_map" in refusal({**BERT, "auto_map": named})
