@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from conftest import table
+from conftest import refused, table
 
 import ingest
 from ingest.errors import IngestError
@@ -107,7 +107,6 @@ def test_replicas_that_hold_no_model_are_named_instead_of_a_number_of_gpus(node,
       "samples_per_second": 10, "placement": {"mode": "cache"}}}}, "expected `nvme`: one caches there"),
 ])  # fmt: skip
 def test_what_no_storage_holds_and_what_is_missing_are_refused_with_a_key_of_the_file(changes, words):
-    with pytest.raises(IngestError) as refused:
+    with refused(words) as found:
         ingest.plan({**SITE, **changes}, samples=0)
-    assert words in str(refused.value)
-    assert "--set" not in str(refused.value)
+    assert "--set" not in str(found.value)

@@ -3,12 +3,12 @@
 import copy
 
 import pytest
-from conftest import table
+from conftest import refused, table
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.errors import Faults, IngestError
+from ingest.errors import Faults
 
 YEAR, TB, PB, GB = 31_557_600, 1e12, 1e15, 1e9
 CLUSTER = {"main": {"node": "dgx-h100", "count": 16}}
@@ -183,10 +183,9 @@ def test_checkpoints_grow_with_the_parameters(factor):
 
 @pytest.mark.parametrize(("site", "words"), table("site/refused.yaml")["one_fault_is_one_line_with_the_key_that_is_meant"])
 def test_one_fault_is_one_line_with_the_key_that_is_meant(site, words):
-    with pytest.raises(IngestError, match=words) as refused:
+    with refused(match=words) as found:
         plan(**{"datasets": {"ok": {"bytes": 1e12}}, **site})
-    assert "\n" not in str(refused.value)
-    assert "set.parameters" not in str(refused.value)
+    assert "set.parameters" not in str(found.value)
 
 
 NINE = """\
@@ -215,9 +214,9 @@ def test_nine_faults_are_nine_lines_of_one_run(tmp_path, run):
     assert numbers == sorted(numbers)
     for number, words in table("site/cases.yaml")["nine_faults_are_nine_lines_of_one_run"]:
         assert any(words in line for at, line in zip(numbers, lines, strict=True) if at == number), words
-    with pytest.raises(Faults) as refused:
+    with pytest.raises(Faults) as found:
         ingest.plan(path)
-    assert len(refused.value.lines) == 9
+    assert len(found.value.lines) == 9
 
 
 SITE = {
@@ -278,6 +277,6 @@ def test_drawn_faults_of_rows_are_all_named_and_none_of_the_rows_that_rest_on_th
     }
     for part, row, keys in (HURT[one] for one in drawn):
         site[part] = {**site[part], row: keys if part == "datasets" else {**site[part][row], **keys}}
-    with pytest.raises(Faults) as refused:
+    with pytest.raises(Faults) as found:
         plan(**site)
-    assert sorted(line.partition(":")[0] for line in refused.value.lines) == sorted(drawn)
+    assert sorted(line.partition(":")[0] for line in found.value.lines) == sorted(drawn)
