@@ -22,6 +22,7 @@ import ingest
 from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.configuration import VARIABLES, forget_configuration
+from ingest.errors import IngestError
 from ingest.files import table_beside
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
@@ -311,6 +312,15 @@ def exact(plan, name):
 
 def offloaded(**options):
     return {name: item.value for name, item in ingest.offload(**options).results.items()}
+
+
+@contextlib.contextmanager
+def refused(*words, error=IngestError, match=None):
+    """What is done within is refused in one line, which has all the words and fits the pattern."""
+    with pytest.raises(error, match=match) as caught:
+        yield caught
+    assert "\n" not in str(caught.value)
+    assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
 
 
 def table(name):

@@ -22,18 +22,7 @@ ENTRIES = table("catalog/broken_entries.yaml")
 IMPOSSIBLE_RATES = {
     "above-the-peak": (3, "found 1.5 PFLOP/s", "1,500 samples/s", "expected at most 989.4 TFLOP/s", "bf16 peak of h100-sxm")
 }
-OVERLAYS = {
-    "source-without-title": ("sources.yaml", 1, "'title' is missing", "expected the title"),
-    "unknown-key-of-a-source": ("sources.yaml", 2, "unknown key 'titel'", "did you mean 'title'?"),
-    "duplicate-source": ("sources.yaml", 2, "duplicate key 'my-paper'", "expected it once"),
-    "sources-as-a-list": ("sources.yaml", 1, "expected keys and values"),
-    "unknown-kind-of-alias": ("aliases.yaml", 1, "found 'gpuz'", "expected", "models, gpus"),
-    "aliases-as-a-list": ("aliases.yaml", None, "expected"),
-    "alias-to-nothing": ("aliases.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
-    "misplaced": ("model/mine.yaml", None, "unknown place", "expected a folder models, gpus"),
-    "no-id": ("models/My_Model.yaml", None, "'My_Model' is not an id", "expected lower-case letters"),
-    "unknown-gpu-of-a-node": ("nodes/mine.yaml", None, "unknown gpu 'h100-smx'", "did you mean 'h100-sxm'?"),
-}
+OVERLAYS = table("catalog/refused.yaml")["overlays"]
 
 
 def assert_names(message, path, line, words):

@@ -207,22 +207,7 @@ def test_help_lists_fifteen_options_at_most_and_help_all_every_one(run, name):
     assert every == {*known.values(), "--help"}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "train bert-large-s128 --samples 115M --gpu b200 --gpus 64 --sequence-length 512",
-        "train bloom-176b --tokens 300G --gpu h100 --nodes 4",
-        "train aurora --samples 1M --gpu h100 --gpus 8",
-        "train wan2.1-1.3b-fun --samples 1M --gpu h100 --gpus 8",
-        "train sd3-medium --samples 1M --gpu h100 --gpus 8",
-        "memory --model gpt3-175b --gpu tpu-v3 --gpus 322",
-        "offload --model llama3-8b --gpu quadro-rtx-8000 --gpus 64 --gradients gpu",
-        "goodput aurora --gpus 64",
-        "model gemma3-27b --sequence-length 1M",
-        "catalog show file-per-sample",
-        "catalog show mi210",
-    ],
-)
+@pytest.mark.parametrize("words", table("cli/cases.yaml")["advice_names_options_of_the_command_alone"])
 def test_advice_names_options_of_the_command_alone(run, words):
     ran = run(*words.split(), *([] if words.startswith("catalog") else ["-v"]))
     said = "\n".join(line for line in (ran.out + ran.err).splitlines() if "ingest " not in line)
@@ -318,14 +303,7 @@ def test_several_scenarios_are_no_workbook_and_sweep_is_named_where_it_writes_th
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
-    [
-        (["plan", ""], "plan"),
-        (["response", ""], "response"),
-        (["catalog", "new", "gpus", "abc", "-o", ""], "-o"),
-        (["bw", "cosmoflow", "h100", "--catalogs", ""], "--catalogs"),
-        (["measure", "a.txt", "--resume="], "--resume"),
-    ],
+    ("words", "place"), table("cli/cases.yaml")["an_empty_word_is_refused_and_is_not_the_working_directory"]
 )
 def test_an_empty_word_is_refused_and_is_not_the_working_directory(run, tmp_path, monkeypatch, words, place):
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, EXAMPLES, clean_environment, finished
+from conftest import COMMAND, EXAMPLES, clean_environment, finished, table
 
 from ingest.cli.completion import INDEX, SHELLS
 from ingest.cli.main import COMMANDS, command_of
@@ -49,34 +49,7 @@ def offered(run):
     return call
 
 
-@pytest.mark.parametrize(
-    ("words", "some"),
-    [
-        (["ingest", "check"], ["checkpoint"]),
-        (["ingest", "bw", "--gpu", "h100-s"], ["h100-sxm", "h100-sxm-96"]),
-        (["ingest", "bw", "--gpu", "h100,b2"], ["h100,b200"]),
-        (["ingest", "bw", "--model", "=", "cosm"], ["cosmoflow"]),
-        (["ingest", "bw", "--gpu", "=", "h100", "--basis", "trans"], ["transferred"]),
-        (["ingest", "checkpoint", "llama3-7"], ["llama3-70b"]),
-        (["ingest", "fit", "llama3-7"], ["llama3-70b"]),
-        (["ingest", "plan", "--models", "llama3-70b,resn"], ["llama3-70b,resnet50"]),
-        (["ingest", "memory", "llama3-70b", "--gpu", "h100-n"], ["h100-nvl"]),
-        (["ingest", "fit", "--storage", "lust"], ["lustre", "lustre-client"]),
-        (["ingest", "fit", "--client", "lust"], ["lustre-client"]),
-        (["ingest", "dataset", "--corpus", "fine"], ["fineweb"]),
-        (["ingest", "checkpoint", "--mode", "s"], ["sync"]),
-        (["ingest", "bw", "--protocol", "mlperf-s"], ["mlperf-storage"]),
-        (["ingest", "explain", "ingest_bandwidth_per_g"], ["ingest_bandwidth_per_gpu"]),
-        (["ingest", "catalog", "show", "gpu", "h100-n"], ["h100-nvl"]),
-        (["ingest", "catalog", "show", "gp"], ["gpus"]),
-        (["ingest", "validate", "failu"], ["failures"]),
-        (["ingest", "bw", "--samples-per"], ["--samples-per-second"]),
-        (["ingest", "bw", "cosmoflow", "h100-s"], ["h100-sxm"]),
-        (["ingest", "bw", "--gpu", "gb200-nvl7"], ["gb200-nvl72"]),
-        (["ingest", "fit", "--storage", "rapid"], ["rapid-bucket"]),
-        (["ingest", "nope", "x"], []),
-    ],
-)
+@pytest.mark.parametrize(("words", "some"), table("cli/cases.yaml")["words_are_completed"])
 def test_words_are_completed(words, some, offered):
     found = offered(*words)
     assert set(some) <= set(found)

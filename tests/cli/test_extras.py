@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.cli import main
@@ -10,11 +11,7 @@ from ingest.corpus.tokenizers.vocabulary import PACKAGED
 
 
 @pytest.mark.parametrize(
-    ("words", "missing", "package"),
-    [
-        (["measure", "."], "tokenizers", "tokenizers"),
-        (["sweep", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "1,2", "-o", "x.parquet"], "pyarrow", "pyarrow"),
-    ],
+    ("words", "missing", "package"), table("cli/cases.yaml")["a_command_that_needs_the_corpus_extra_is_one_line"]
 )
 def test_a_command_that_needs_the_corpus_extra_is_one_line(words, missing, package, tmp_path, monkeypatch, capsys):
     (tmp_path / "a.txt").write_text("text")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from conftest import table
 
 import ingest
 from ingest import OF_A_JOB
@@ -56,15 +57,7 @@ def test_what_is_saved_is_read_again(command, file):
     assert kept > 20
 
 
-@pytest.mark.parametrize(
-    ("command", "typed"),
-    [
-        ("bw", "--sequence-length 8192"), ("fit", "--sequence-length 8192"), ("feed", "--sequence-length 8192 --workers 6"),
-        ("checkpoint", "--interval 15min --tensor-parallel 2"), ("goodput", "--interval 15min --tensor-parallel 2"),
-        ("train", "--interval 15min --tensor-parallel 2 --sequence-length 8192 --tokens 1T"),
-        ("memory", "--tensor-parallel 2 --sequence-length 8192"), ("offload", "--sequence-length 8192"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "typed"), table("cli/cases.yaml")["one_file_serves_all_commands_about_a_job"])
 def test_one_file_serves_all_commands_about_a_job(command, typed, file, run):
     front = ["--model", "llama3-8b"] if command in ("fit", "feed") else ["llama3-8b"]
     more = ["--tokens", "1T"] if command == "train" else []
@@ -185,13 +178,7 @@ def test_a_job_of_a_site_file_asks_what_the_plan_asks(run, tmp_path):
     assert (refused.code, "expected one of jobs.a, jobs.b" in refused.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("modell: llama3-8b", "unknown key 'modell'"), ("nodes: many", "nodes"), ("- a", "expected an entry"),
-        ("nodes: 4\ncheckpoint: {intervall: 3 min}", "intervall"), ("options: 7", "expected options by name"), ("a: [", ":2"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "said"), table("cli/cases.yaml")["a_faulty_job_file_is_refused_in_its_own_words"])
 def test_a_faulty_job_file_is_refused_in_its_own_words(text, said, tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text(text, encoding="utf-8")

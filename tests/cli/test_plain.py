@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 import pytest
-from conftest import COMMAND, clean_environment
+from conftest import COMMAND, clean_environment, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,21 +65,7 @@ def test_a_line_that_is_read_without_click_is_read_as_click_reads_it(words):
     assert alone is None or alone == by_click(words)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--help"],
-        ["--nodes"],
-        ["--nodes=2"],
-        ["--nodes", "-2"],
-        ["--nodes", "1", "--nodes", "2"],
-        ["--format", "yaml"],
-        ["resnet50", "h100", "8"],
-        ["--gpu", "h100", "resnet50"],
-        ["-vq"],
-        ["resnet50", "--model", "cosmoflow"],
-    ],
-)
+@pytest.mark.parametrize("words", table("cli/cases.yaml")["other_lines_are_left_to_click"])
 def test_other_lines_are_left_to_click(words):
     assert plain_options(words, bw) is None
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import EXAMPLES
+from conftest import EXAMPLES, table
 from test_cli import JOB, terminal
 
 import ingest
@@ -74,45 +74,15 @@ def test_the_answer_stands_out_and_alone_where_asked(run):
     assert len(every.err.splitlines()) == 5
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("bw llama3-70b --gpu h100 --nodes 64", " · in fp8 ·"),
-        ("bw llama3-70b --gpu h100 --nodes 64 --precision bf16", " · in bf16 ·"),
-        ("train llama3-70b --gpu h100 --nodes 64 --tokens 1T", " · in fp8 ·"),
-        ("bw cosmoflow --gpu h100 --nodes 64", ""),
-        ("bw llama3-70b --nodes 4 --gpus-per-node 8 --samples-per-second 1", ""),
-    ],
-)
+@pytest.mark.parametrize(("words", "said"), table("cli/cases.yaml")["the_answer_states_the_precision_that_decides_its_rate"])
 def test_the_answer_states_the_precision_that_decides_its_rate(run, words, said):
     answer = run(*words.split(), "-q").out
     assert re.findall(r" · in \w+ ·", answer) == ([said] if said else [])
 
 
-GRAMMAR = [
-    [("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "128"), ("bw", "cosmoflow", "h100", "--nodes", "128"),
-     ("bw", "cosmoflow", "--gpu", "h100", "--nodes", "128"),
-     ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024"),
-     ("bw", "cosmoflow", "--gpu", "h100", "--gpus", "1024", "--nodes", "128")],
-    [("fit", "--model", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp"),
-     ("fit", "cosmoflow", "h100", "--storage", "nfs-tcp"),
-     ("fit", "cosmoflow", "--gpu", "h100", "--storage", "nfs-tcp")],
-    [("checkpoint", "llama3-70b", "--gpus", "512"), ("checkpoint", "--model", "llama3-70b", "--nodes", "64")],
-    [("memory", "llama3-70b", "--gpu", "h100", "--gpus", "64"),
-     ("memory", "--model", "llama3-70b", "--gpu", "h100", "--nodes", "8")],
-    [("train", "llama3-70b", "--tokens", "1T", "--gpu", "h100", "--gpus", "512"),
-     ("train", "--model", "llama3-70b", "--tokens", "1T", "--gpu", "h100", "--nodes", "64")],
-    [("offload", "llama3-70b", "--gpus", "8"), ("offload", "--model", "llama3-70b", "--nodes", "1")],
-    [("feed", "--model", "resnet50", "--gpu", "h100", "--nodes", "1", "--steps", "9"),
-     ("feed", "resnet50", "--gpu", "h100", "--gpus", "8", "--steps", "9")],
-    [("goodput", "llama3-70b", "--gpus", "512", "--runs", "2"),
-     ("goodput", "--model", "llama3-70b", "--nodes", "64", "--runs", "2")],
-    [("explain", "gpus", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "4"),
-     ("explain", "gpus", "cosmoflow", "--gpu", "h100", "--gpus", "32")],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("forms", GRAMMAR, ids=lambda forms: forms[0][0])
+@pytest.mark.parametrize(
+    "forms", table("cli/cases.yaml")["model_and_gpus_are_given_alike_in_every_command"], ids=lambda forms: forms[0][0]
+)
 def test_model_and_gpus_are_given_alike_in_every_command(run, forms):
     first, *others = [run(*words, "--format", "csv") for words in forms]
     assert first.code == 0
@@ -157,13 +127,7 @@ def test_a_starter_of_given_models_plans_with_cautions_of_the_evidence_alone(run
     assert {re.match(r"ingest: warning: (\S+)", line)[1] for line in planned.err.splitlines()} == OF_EVIDENCE
 
 
-@pytest.mark.parametrize(
-    ("words", "base", "written"),
-    [
-        ("train llama3-70b --gpu h100 --gpus 512 --tokens", "100000000000", ["100B", "100000M", "100G tokens", "1e11"]),
-        ("dataset --sample-bytes 100kB --samples", "2000000", ["2M samples", "2M", "0.002B"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "base", "written"), table("cli/cases.yaml")["counts_are_written_as_people_write_them"])
 def test_counts_are_written_as_people_write_them(run, words, base, written):
     counted = run(*words.split(), base, "--format", "csv").out
     assert counted

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import table
 
 from ingest.engine import registry
 from ingest.engine.expression import minimum, prose
@@ -156,22 +157,7 @@ def test_a_derivation_keeps_every_step():
     assert [(leaf.name, leaf.value) for leaf in leaves] == [("ingest_bandwidth_per_gpu", 808e6), ("gpus_per_node", 8)]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("nodes", 1.5, "whole number above 0"),
-        ("nodes", 0, "whole number above 0"),
-        ("nodes", -1, "whole number above 0"),
-        ("nodes", float("nan"), "whole number above 0"),
-        ("nodes", float("inf"), "whole number above 0"),
-        ("sample_bytes", 0, "a number from 1"),
-        ("sample_bytes", float("inf"), "a number from 1"),
-        ("accelerator_utilization", 1.01, "above 0 up to 1"),
-        ("accelerator_utilization", 0, "above 0 up to 1"),
-        ("cache_hit_fraction", -0.1, "from 0 up to 1"),
-        ("ingest_bandwidth_per_gpu", -5, "a number above 0"),
-    ],
-)
+@pytest.mark.parametrize(("name", "value", "expected"), table("engine/refused.yaml")["values_out_of_range_name_the_range"])
 def test_values_out_of_range_name_the_range(name, value, expected):
     with pytest.raises(UsageError, match=f"^--x: found .*, expected .*{expected}") as caught:
         check_value(name, value, "--x")

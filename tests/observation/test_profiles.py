@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import table
 from frozen.edits import forms
 
 import ingest
@@ -38,17 +39,7 @@ def test_parts_that_do_not_add_up_are_named_in_another_sense(share, fine, tmp_pa
             ingest.observe(path)
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ('{"traceEvents": []}', "a Kineto trace has no reads"),
-        ('{"schema": "1.0.2-chakra.0.0.4", "nodes": []}', "a Chakra execution trace has operators"),
-        ('{"step_time": {"global": {"average": {"step_time_ms": 5}}}}', "found input_wait_ms None"),
-        ('{"step_time": {"global": {"average": {"step_time_ms": -5, "input_wait_ms": 1, "traced_step_time_ms": 1}}}}', "found"),
-        ('{"step_time": [', "no source that is known"),
-        ('{"step_time": {"global": 3}}', "no source that is known"),
-    ],
-)
+@pytest.mark.parametrize(("content", "expected"), table("observation/refused.yaml")["profiles_that_show_no_stall"])
 def test_profiles_that_show_no_stall(content, expected, tmp_path, run):
     (tmp_path / "p.json").write_text(content)
     ran = run("observe", tmp_path / "p.json", "--samples-per-step", 8)

@@ -7,7 +7,7 @@ import re
 import zipfile
 
 import pytest
-from conftest import EXAMPLES
+from conftest import EXAMPLES, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,19 +93,7 @@ def test_json_and_files_take_no_nonsense():
         format_of("x.docz", None)
 
 
-@pytest.mark.parametrize(
-    ("output", "asked", "form"),
-    [
-        (None, None, "table"),
-        (None, "csv", "csv"),
-        ("a.json", None, "json"),
-        ("a.JSON", None, "json"),
-        ("a.csv", None, "csv"),
-        ("a.md", None, "markdown"),
-        ("a.txt", None, "table"),
-        ("a.dat", "json", "json"),
-    ],
-)
+@pytest.mark.parametrize(("output", "asked", "form"), table("reports/cases.yaml")["the_suffix_chooses_the_format"])
 def test_the_suffix_chooses_the_format(output, asked, form):
     assert format_of(output, asked) == form
 

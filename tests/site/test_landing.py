@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from conftest import seeds
+from conftest import seeds, table
 
 from ingest import accept, plan
 from ingest.errors import IngestError, RequirementNotMet
@@ -76,15 +76,7 @@ def test_the_landing_is_tested_and_a_site_without_one_has_no_line(tmp_path):
     assert not any(name.startswith("R-LAND") for name in lines(plan(site, samples=0)))
 
 
-@pytest.mark.parametrize(
-    ("arrives", "why"),
-    [
-        ({}, "no rate"),
-        ({"rate": "1 GB/s", "link": "100 Gbit/s"}, "rate and link"),
-        ({"rate": "1 GB/s", "over": "ftp"}, "expected one of tcp-1500"),
-        ({"rate": "1 GB/s", "duty": "140%"}, "duty"),
-    ],
-)
+@pytest.mark.parametrize(("arrives", "why"), table("site/refused.yaml")["landing_contradictions_are_refused"])
 def test_contradictions_are_refused(arrives, why):
     with pytest.raises(IngestError, match=why):
         planned(**arrives)

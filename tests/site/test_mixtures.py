@@ -1,10 +1,9 @@
 """Mixtures of data sets by weight, and samples of several parts; expected values by hand."""
 
 import pytest
-from conftest import table
+from conftest import refused, table
 
 import ingest
-from ingest.errors import IngestError
 
 TEXT = {"samples": 1e8, "parts": {"text": {"tokens": 4096, "bytes_per_token": 4}}, "samples_per_file": 100_000}
 PAIRS = {
@@ -84,10 +83,9 @@ def test_an_epoch_of_a_mixture_is_all_samples_of_its_data_sets():
 
 @pytest.mark.parametrize(("mixture", "more", "words"), table("site/refused.yaml")["a_mixture_that_cannot_be_is_refused"])
 def test_a_mixture_that_cannot_be_is_refused(mixture, more, words):
-    with pytest.raises(IngestError, match=words) as refused:
+    with refused(match=words) as found:
         planned(mixture, **more)
-    assert len(str(refused.value)) < 300
-    assert "\n" not in str(refused.value)
+    assert len(str(found.value)) < 300
 
 
 def test_a_mixture_lacks_what_one_of_its_data_sets_lacks():

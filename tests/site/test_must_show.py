@@ -1,7 +1,7 @@
 """What a buyer is promised of any site: lines that bind at any size, conditions that can be true, figures beside practice."""
 
 import pytest
-from conftest import SITES, example_plan
+from conftest import SITES, example_plan, table
 
 import ingest
 from ingest.engine.derivation_graph import ArrayTree
@@ -213,14 +213,7 @@ def test_a_start_or_an_evaluation_sets_the_conditions_whichever_reads_more(evalu
     assert one.conditions.clients == 16
 
 
-@pytest.mark.parametrize(
-    ("readers", "words"),
-    [
-        ("unique", "(each byte read once, then shared between the GPUs)"),
-        ("replicated", "(the weights read by every replica)"),
-        ("all", "(everything read by every replica)"),
-    ],
-)
+@pytest.mark.parametrize(("readers", "words"), table("site/cases.yaml")["a_restore_names_who_reads"])
 def test_a_restore_names_who_reads(readers, words):
     job = {"model": "llama3-70b", "checkpoint": {"mode": "async", "keep": 3, "readers": readers}}
     plan = ingest.plan(site("dgx-h100", 64, **job), samples=0)

@@ -5,6 +5,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from conftest import table
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -108,17 +109,7 @@ def test_the_test_writes_new_files_once_and_all_clients_read_them(tmp_path):
     assert 'client="$HOSTS"' in Path(tmp_path, "tests", "fio", "T-SYNC-02-fio.sh").read_text()
 
 
-@pytest.mark.parametrize(
-    ("job", "rl", "without", "words"),
-    [
-        ({"kind": "rl"}, {}, ("rollout_hosts",), "both or none"),
-        ({"kind": "training"}, {}, (), "rl"),
-        ({}, {"rollout_cluster": "nowhere"}, (), "rollout_cluster: found nowhere"),
-        ({}, {"encoding": "zip"}, (), "encoding"),
-        ({}, {}, ("step_time",), "rollout_token_rate is not known"),
-        ({}, {"rollout_hosts": 100}, (), "48"),
-    ],
-)
+@pytest.mark.parametrize(("job", "rl", "without", "words"), table("site/refused.yaml")["what_contradicts_itself_is_refused"])
 def test_what_contradicts_itself_is_refused(job, rl, without, words):
     with pytest.raises(IngestError, match=words):
         lines(job, without, **rl)

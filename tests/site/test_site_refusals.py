@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import SITES, table
+from conftest import SITES, refused, table
 
 import ingest
 from ingest.catalog.yaml_reader import read_yaml
@@ -24,14 +24,10 @@ def test_a_broken_file_is_refused_in_one_line(name, monkeypatch):
     monkeypatch.chdir(BROKEN)
     path = f"{name}.yaml"
     line, *words = FILES[name]
-    with pytest.raises(IngestError) as refusal:
+    with refused(*words) as found:
         ingest.plan(path, samples=0)
-    message = str(refusal.value)
-    assert "\n" not in message
     if line is not None:
-        assert message.startswith(f"{path}:{line}: "), message
-    for word in words:
-        assert word in message, message
+        assert str(found.value).startswith(f"{path}:{line}: "), str(found.value)
 
 
 def test_broken_files_are_all_named():
@@ -48,9 +44,8 @@ SITE = {"clusters": {"main": {"node": "dgx-h100", "count": 8}}, "jobs": {"a": JO
 
 @pytest.mark.parametrize(("setting", "words"), table("site/refused.yaml")["a_setting_that_cannot_be"])
 def test_a_setting_that_cannot_be(setting, words):
-    with pytest.raises(IngestError) as refusal:
+    with refused(words):
         ingest.plan(SITE, set=[setting], samples=0)
-    assert words in str(refusal.value)
 
 
 def test_settings_and_names_that_are_wrong():

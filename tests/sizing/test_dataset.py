@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from conftest import table
+from conftest import refused, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -167,9 +167,8 @@ def test_every_corpus_is_answered_or_says_what_is_missing(shipped, name):
         with pytest.raises(IngestError, match=f"its entries refer to {corpus.refers_to}, whose bytes are not known"):
             ingest.dataset(corpus=name)
     elif getattr(corpus, amount) is None and corpus.clean_bytes is None:
-        with pytest.raises(IngestError, match=f"--corpus {name}: {amount} are not known") as refused:
+        with refused(f"--corpus {name}: {amount} are not known", corpus.missing[amount].partition("; say")[0]):
             ingest.dataset(corpus=name)
-        assert corpus.missing[amount].partition("; say")[0] in str(refused.value)
     else:
         assert ingest.dataset(corpus=name).results["usable_bytes"].value > 0
 
@@ -293,10 +292,8 @@ def test_the_table_of_the_notes_and_the_pipelines_are_reproduced(run):
 
 @pytest.mark.parametrize(("options", "message"), table("sizing/refused.yaml")["what_is_refused"])
 def test_what_is_refused(options, message):
-    with pytest.raises(IngestError) as refused:
+    with refused(message):
         ingest.dataset(**options)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 OWN = 'sources: {my-source: {title: "Mine"}}\nname: mine\n'
@@ -307,10 +304,8 @@ def test_a_broken_entry_of_the_users_own(write_entry, kind, content, message):
     folder = write_entry(kind, "mine", OWN + content)
     option = {"formats": "format", "corpora": "corpus", "pipelines": "pipeline"}[kind]
     own = {"tokens": 1e12} if kind != "corpora" else {}
-    with pytest.raises(IngestError) as refused:
+    with refused(message):
         ingest.dataset(**own, **{option: "mine"}, catalogs=(folder,))
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 MEASURED = '{"schema": "ingest/1", "command": "measure", "results": %s}'
@@ -336,11 +331,8 @@ BROKEN = [
 def test_a_broken_measurement(tmp_path, content, message):
     path = tmp_path / "measure.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(IngestError) as refused:
+    with refused(message, str(path)):
         ingest.dataset(tokens=1e12, bytes_per_token=path)
-    assert message in str(refused.value)
-    assert str(path) in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 def test_a_measurement_that_is_no_text_or_a_folder(tmp_path):

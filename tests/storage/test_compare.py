@@ -1,6 +1,7 @@
 """`ingest catalog compare`: systems side by side with sources, and small reads by latency."""
 
 import pytest
+from conftest import table
 
 from ingest import catalog
 from ingest.errors import UsageError
@@ -57,14 +58,7 @@ def test_latencies_are_those_of_thread_drive_and_software():
 
 
 @pytest.mark.parametrize(
-    ("names", "options", "message"),
-    [
-        ([], {}, "no system is named"),
-        (["lustr"], {}, "did you mean 'lustre'"),
-        (["lustre"], {"latency": "fast"}, "--latency"),
-        (["lustre"], {"latency": "a=1us,a=2us"}, "expected parts"),
-        (["lustre"], {"threads": 0}, "--threads: found 0"),
-    ],
+    ("names", "options", "message"), table("storage/refused.yaml")["a_comparison_that_cannot_be_made_is_refused"]
 )
 def test_a_comparison_that_cannot_be_made_is_refused(names, options, message):
     with pytest.raises(UsageError, match=message):

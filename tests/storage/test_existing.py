@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from conftest import EXAMPLES, table
+from conftest import EXAMPLES, refused, table
 from test_fits import layer
 
 import ingest
@@ -193,7 +193,6 @@ def test_a_network_that_cannot_be_is_refused(site, path, refusal):
 def test_a_result_that_was_changed_is_refused_in_one_line(run, tmp_path, change, message):
     path = tmp_path / "result.json"
     path.write_text(json.dumps({**MEASURED, **change}))
-    with pytest.raises(IngestError, match=message) as refused:
+    with refused(match=message):
         ingest.fit(read_bandwidth="1 GB/s", storage=str(path))
-    assert "\n" not in str(refused.value)
     assert run("fit", "--read-bandwidth", "1 GB/s", "--storage", path).code != 0

@@ -4,7 +4,7 @@ import itertools
 import math
 
 import pytest
-from conftest import CATALOG
+from conftest import CATALOG, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -153,20 +153,7 @@ def test_with_prices_the_cheapest_tier_is_chosen(prices):
     assert found.to_dict()["monthly_cost"] == found.cost
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("currency: USD\nprices: {}\n", "expected the keys date, currency, prices"),
-        ("date: soon\ncurrency: USD\nprices: {}\n", "date: found 'soon', expected a date such as"),
-        ("date: 2026-11-01\ncurrency: 3\nprices: {}\n", "currency: found 3, expected text such as USD"),
-        (SOLD % "3", "prices: found 3, expected keys and values"),
-        (SOLD % "{efs: {elastic: free}}", "found 'free', expected a price above 0"),
-        (SOLD % "{efs: {elastic: -1}}", "found -1, expected a price above 0"),
-        (SOLD % "{oci-lustr: {mbps-125: 3}}", "unknown service 'oci-lustr', .*did you mean 'oci-lustre'"),
-        (SOLD % "{oci-lustre: {mbps-126: 3}}", "oci-lustre: unknown tier 'mbps-126', expected one of"),
-        (SOLD % "{oci-lustre: {mbps-250-larg: 3}}", "did you mean 'mbps-250-large'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), table("storage/refused.yaml")["prices_that_cannot_be_read_are_refused"])
 def test_prices_that_cannot_be_read_or_are_of_nothing_sold_are_refused(prices, text, message):
     with pytest.raises(IngestError, match=message):
         ingest.fit(capacity="1 PB", storage="oci-lustre", prices=prices(text))
