@@ -181,19 +181,16 @@ computed_quantity("guidance_scale", "guidance_gpus * guidance_units", "GPU",
     whole=True)  # fmt: skip
 computed_quantity("cluster_gpus", "cluster_nodes * gpus_per_node", "GPU",
     "GPUs of a cluster.", label="GPUs of the cluster", whole=True)  # fmt: skip
-computed_quantity("cluster_read_floor", "minimum(cluster_gpus, guidance_scale) * guidance_read_bandwidth_per_gpu", "B/s",
-    "Read bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.",
-    label="reads of the guidance for a cluster",
-    example="cluster_read_floor(512, 1024, 15e9 / 256), cluster_read_floor(16_384, 1024, 15e9 / 256)"
-        " -> (30000000000.0, 60000000000.0)")  # fmt: skip
-computed_quantity("cluster_write_floor", "minimum(cluster_gpus, guidance_scale) * guidance_write_bandwidth_per_gpu", "B/s",
-    "Write bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.",
-    label="writes of the guidance for a cluster",
-    example="cluster_write_floor(512, 1024, 7e9 / 256) -> 14000000000.0")  # fmt: skip
-computed_quantity("site_read_floor", "total(cluster_read_floor_of_clusters)", "B/s",
-    "Read bandwidth that the guidance asks for, for all clusters of the site.", label="reads of the guidance")  # fmt: skip
-computed_quantity("site_write_floor", "total(cluster_write_floor_of_clusters)", "B/s",
-    "Write bandwidth that the guidance asks for, for all clusters of the site.", label="writes of the guidance")  # fmt: skip
+for _way, _made in (("read", "Read"), ("write", "Write")):
+    computed_quantity(f"cluster_{_way}_floor",
+        f"minimum(cluster_gpus, guidance_scale) * guidance_{_way}_bandwidth_per_gpu", "B/s",
+        f"{_made} bandwidth that the guidance asks for, for the GPUs of a cluster, up to its published scale.",
+        label=f"{_way}s of the guidance for a cluster",
+        example=f"cluster_{_way}_floor(512, 1024, 15e9 / 256), cluster_{_way}_floor(16_384, 1024, 15e9 / 256)"
+            " -> (30000000000.0, 60000000000.0)")  # fmt: skip
+    computed_quantity(f"site_{_way}_floor", f"total(cluster_{_way}_floor_of_clusters)", "B/s",
+        f"{_made} bandwidth that the guidance asks for, for all clusters of the site.",
+        label=f"{_way}s of the guidance")  # fmt: skip
 computed_quantity("run_read_floor", "minimum(gpus, guidance_scale) * guidance_read_bandwidth_per_gpu", "B/s",
     "Read bandwidth that the guidance asks for, for the GPUs of one run.", label="reads of the guidance for a run",
     of="run_restart_floor", when="guided_saves", example="run_read_floor(128, 1024, 15e9 / 256) -> 7500000000.0")  # fmt: skip
@@ -222,13 +219,11 @@ computed_quantity("largest_restart_floor", "largest(run_restart_floor_of_jobs)",
     "Read bandwidth that the guidance asks for, for the largest run that restores a checkpoint.",
     label="reads of the guidance for the largest run that restores")  # fmt: skip
 
-input_quantity("practice_least_per_gpu", "B/s/GPU", "Least checkpoint write bandwidth per GPU observed in large runs.")
-input_quantity("practice_most_per_gpu", "B/s/GPU", "Most checkpoint write bandwidth per GPU observed in large runs.")
-
-computed_quantity("practice_least_writes", "cluster_gpus * practice_least_per_gpu", "B/s",
-    "Least checkpoint write bandwidth observed in large runs, for so many GPUs.", label="least writes in practice")  # fmt: skip
-computed_quantity("practice_most_writes", "cluster_gpus * practice_most_per_gpu", "B/s",
-    "Most checkpoint write bandwidth observed in large runs, for so many GPUs.", label="most writes in practice")  # fmt: skip
+for _end, _most in (("least", "Least"), ("most", "Most")):
+    input_quantity(f"practice_{_end}_per_gpu", "B/s/GPU", f"{_most} checkpoint write bandwidth per GPU observed in large runs.")
+    computed_quantity(f"practice_{_end}_writes", f"cluster_gpus * practice_{_end}_per_gpu", "B/s",
+        f"{_most} checkpoint write bandwidth observed in large runs, for so many GPUs.",
+        label=f"{_end} writes in practice")  # fmt: skip
 
 # The columns of the table that compares guidance, workload and practice
 input_quantity("compared_reads", "B/s", "Aggregate reads of a level, of the workload, or of practice.",

@@ -124,12 +124,13 @@ computed_quantity("cluster_allocation", "total(nodes_on_average_of_jobs) / clust
     example="cluster_allocation([100, 60], 128) -> 1.25")  # fmt: skip
 with_headroom("site_sustained_read_bandwidth", "total(job_sustained_read_bandwidth_of_jobs)", "B/s",
     "Sustained read bandwidth of the site: all jobs, averaged over time.", label="sustained read bandwidth")  # fmt: skip
-with_headroom("workload_largest_read_bandwidth", "largest(run_read_bandwidth_of_jobs)", "B/s",
-    "Read bandwidth of the most demanding single run.",
-    label="read bandwidth of the workload's most demanding run")  # fmt: skip
-signed("site_largest_read_bandwidth", "workload_largest_read_bandwidth", "largest_read_floor", "B/s",
-    "Read bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
-    label="read bandwidth of the most demanding run")  # fmt: skip
+for _way, _made, _word in (("read", "Read", "read"), ("write", "Checkpoint write", "write"), ("restart", "Restore", "restore")):
+    with_headroom(f"workload_largest_{_way}_bandwidth", f"largest(run_{_way}_bandwidth_of_jobs)", "B/s",
+        f"{_made} bandwidth of the most demanding single run.",
+        label=f"{_word} bandwidth of the workload's most demanding run")  # fmt: skip
+    signed(f"site_largest_{_way}_bandwidth", f"workload_largest_{_way}_bandwidth", f"largest_{_way}_floor", "B/s",
+        f"{_made} bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
+        label=f"{_word} bandwidth of the most demanding run")  # fmt: skip
 with_headroom("workload_read_bandwidth", "total(cluster_read_bandwidth_of_clusters)", "B/s",
     "Aggregate read bandwidth of all jobs that can run concurrently.",
     label="aggregate read bandwidth of the workload")  # fmt: skip
@@ -141,24 +142,12 @@ with_headroom("workload_node_read_bandwidth", "largest(node_read_bandwidth_of_jo
 signed("site_node_read_bandwidth", "workload_node_read_bandwidth", "largest_node_floor", "B/s/node",
     "Read bandwidth required of one node: that of the workload, where the buyer signs it at least the guidance.",
     label="read bandwidth of one node")  # fmt: skip
-with_headroom("workload_largest_write_bandwidth", "largest(run_write_bandwidth_of_jobs)", "B/s",
-    "Checkpoint write bandwidth of the most demanding single run.",
-    label="write bandwidth of the workload's most demanding run")  # fmt: skip
-signed("site_largest_write_bandwidth", "workload_largest_write_bandwidth", "largest_write_floor", "B/s",
-    "Checkpoint write bandwidth required of a single run: of the workload, at least the guidance where the buyer signs it.",
-    label="write bandwidth of the most demanding run")  # fmt: skip
 signed("site_write_bandwidth", "workload_write_bandwidth", "site_write_floor", "B/s",
     "Aggregate write bandwidth required: that of the workload, where the buyer signs it at least the guidance.",
     label="aggregate write bandwidth of concurrent jobs")  # fmt: skip
 with_headroom("site_sustained_write_bandwidth", "total(job_sustained_write_bandwidth_of_jobs)", "B/s",
     "Sustained checkpoint write bandwidth of the site: all jobs, averaged over time.",
     label="sustained write bandwidth")  # fmt: skip
-with_headroom("workload_largest_restart_bandwidth", "largest(run_restart_bandwidth_of_jobs)", "B/s",
-    "Restore bandwidth of the most demanding single run.",
-    label="restore bandwidth of the workload's most demanding run")  # fmt: skip
-signed("site_largest_restart_bandwidth", "workload_largest_restart_bandwidth", "largest_restart_floor", "B/s",
-    "Restore bandwidth required of a single run: that of the workload, where the buyer signs it at least the guidance.",
-    label="restore bandwidth of the most demanding run")  # fmt: skip
 with_headroom("workload_restart_bandwidth", "total(job_restart_bandwidth_of_jobs)", "B/s",
     "Aggregate restore bandwidth of all jobs, as after an outage of the whole site.",
     label="aggregate restore bandwidth of the workload")  # fmt: skip
@@ -332,16 +321,12 @@ input_quantity("floor_signed", "1", "Whether the buyer signs the guidance as a r
 computed_quantity("signed_read_floor", "site_read_floor * floor_signed", "B/s",
     "Read bandwidth of the guidance that the buyer requires whatever the workload needs.",
     label="signed reads of the guidance")  # fmt: skip
-computed_quantity("asked_read_floor",
-    "where(site_read_floor > site_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",
-    "Reads of the guidance, at most what the clients draw; none where as much is required.",
-    label="aggregate reads that the guidance asks for",
-    example="asked_read_floor(30e9, 5e9, 80e9), asked_read_floor(30e9, 40e9, 80e9) -> (30000000000.0, 0)")  # fmt: skip
-computed_quantity("asked_write_floor",
-    "where(site_write_floor > site_write_bandwidth, minimum(site_write_floor, site_drawable_bandwidth), 0)", "B/s",
-    "Writes of the guidance, at most what the clients draw; none where as much is required.",
-    label="aggregate writes that the guidance asks for",
-    example="asked_write_floor(14e9, 5e9, 80e9), asked_write_floor(14e9, 20e9, 80e9) -> (14000000000.0, 0)")  # fmt: skip
+for _way, _made in (("read", "Reads"), ("write", "Writes")):
+    computed_quantity(f"asked_{_way}_floor",
+        f"where(site_{_way}_floor > site_{_way}_bandwidth, minimum(site_{_way}_floor, site_drawable_bandwidth), 0)", "B/s",
+        f"{_made} of the guidance, at most what the clients draw; none where as much is required.",
+        label=f"aggregate {_way}s that the guidance asks for",
+        example=f"asked_{_way}_floor(30e9, 5e9, 80e9), asked_{_way}_floor(30e9, 40e9, 80e9) -> (30000000000.0, 0)")  # fmt: skip
 computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read_bandwidth, largest_node_floor, 0)",
     "B/s/node", "Reads of one node by the guidance; none where as much is required.",
     label="reads of one node that the guidance asks for",
@@ -353,14 +338,11 @@ computed_quantity("node_floor_with_tiers", "where(largest_node_floor > node_read
     of="asked_node_floor", when="tiers_shared",
     example="node_floor_with_tiers(4e9, 1e9), node_floor_with_tiers(4e9, 56e9) -> (4000000000.0, 0)")  # fmt: skip
 # Where no job reads or saves, no line of its own carries what the guidance asks for, signed or not.
-computed_quantity("reads_of_guidance_alone",
-    "where(site_read_floor > workload_read_bandwidth, minimum(site_read_floor, site_drawable_bandwidth), 0)", "B/s",
-    "Reads of the guidance, where no line of a job asks for reads.", of="asked_read_floor", when="no_job_reads",
-    example="reads_of_guidance_alone(30e9, 0, 80e9) -> 30000000000.0")  # fmt: skip
-computed_quantity("writes_of_guidance_alone",
-    "where(site_write_floor > workload_write_bandwidth, minimum(site_write_floor, site_drawable_bandwidth), 0)", "B/s",
-    "Writes of the guidance, where no line of a job asks for writes.", of="asked_write_floor", when="no_job_saves",
-    example="writes_of_guidance_alone(14e9, 0, 8e9) -> 8000000000.0")  # fmt: skip
+for _way, _made, _case in (("read", "Reads", "no_job_reads"), ("write", "Writes", "no_job_saves")):
+    computed_quantity(f"{_way}s_of_guidance_alone",
+        f"where(site_{_way}_floor > workload_{_way}_bandwidth, minimum(site_{_way}_floor, site_drawable_bandwidth), 0)", "B/s",
+        f"{_made} of the guidance, where no line of a job asks for {_way}s.", of=f"asked_{_way}_floor", when=_case,
+        example=f"{_way}s_of_guidance_alone(14e9, 0, 8e9) -> 8000000000.0")  # fmt: skip
 computed_quantity("node_reads_of_guidance_alone",
     "where(largest_node_floor > workload_node_read_bandwidth, largest_node_floor, 0)", "B/s/node",
     "Reads of one node by the guidance, where no line of a job asks for reads.", of="asked_node_floor",

@@ -123,12 +123,6 @@ computed_quantity("units_for_write", "ceil(write_bandwidth_needed / unit_write_b
 computed_quantity("units_for_capacity", "ceil(required_usable_bytes / (unit_usable_bytes * fill_limit) + spare_units)", "1",
     "Units that hold the data within the fill limit.", whole=True,
     example="units_for_capacity(1e15, 250e12, 1, 0), units_for_capacity(1e15, 250e12, 0.85, 0) -> (4, 5)")  # fmt: skip
-computed_quantity("units_for_opens", "ceil(opens_per_second_needed / unit_opens_per_second + spare_units)", "1",
-    "Units that reach the required rate of file opens.", whole=True,
-    example="units_for_opens(292_556, 100_000, 0) -> 3")  # fmt: skip
-computed_quantity("units_for_creates", "ceil(creates_per_second_needed / unit_creates_per_second + spare_units)", "1",
-    "Units that reach the required rate of file creates.", whole=True,
-    example="units_for_creates(200_000, 60_000, 0) -> 4")  # fmt: skip
 computed_quantity("units_for_requests", "ceil(io_per_second_needed / unit_io_per_second + spare_units)", "1",
     "Units that reach the required IOPS.", whole=True, example="units_for_requests(3_906_250, 3_000_000, 0) -> 2")  # fmt: skip
 computed_quantity("units_for_metadata", "maximum(units_for_opens, units_for_creates)", "1",
@@ -192,12 +186,13 @@ input_quantity("metadata_servers_max", "1", "Metadata servers that one file syst
 computed_quantity("metadata_servers_for_files", "ceil(files_needed / files_per_metadata_server)", "1",
     "Metadata servers that hold the names of the files.", whole=True,
     example="metadata_servers_for_files(10e9, 4e9) -> 3")  # fmt: skip
-computed_quantity("metadata_servers_for_creates", "ceil(creates_per_second_needed / creates_per_metadata_server)", "1",
-    "Metadata servers that reach the required rate of file creates.", whole=True,
-    example="metadata_servers_for_creates(200_000, 50_000) -> 4")  # fmt: skip
-computed_quantity("metadata_servers_for_opens", "ceil(opens_per_second_needed / opens_per_metadata_server)", "1",
-    "Metadata servers that reach the required rate of file opens.", whole=True,
-    example="metadata_servers_for_opens(292_556, 200_000) -> 2")  # fmt: skip
+for _what, _units, _servers in (("open", "(292_556, 100_000, 0) -> 3", "(292_556, 200_000) -> 2"),
+                                ("create", "(200_000, 60_000, 0) -> 4", "(200_000, 50_000) -> 4")):  # fmt: skip
+    computed_quantity(f"units_for_{_what}s", f"ceil({_what}s_per_second_needed / unit_{_what}s_per_second + spare_units)", "1",
+        f"Units that reach the required rate of file {_what}s.", whole=True, example=f"units_for_{_what}s{_units}")  # fmt: skip
+    computed_quantity(f"metadata_servers_for_{_what}s", f"ceil({_what}s_per_second_needed / {_what}s_per_metadata_server)", "1",
+        f"Metadata servers that reach the required rate of file {_what}s.", whole=True,
+        example=f"metadata_servers_for_{_what}s{_servers}")  # fmt: skip
 computed_quantity("metadata_servers_required",
     "maximum(maximum(metadata_servers_for_files, metadata_servers_for_creates), metadata_servers_for_opens)", "1",
     "Metadata servers for all requirements: the largest of the counts.", whole=True,
