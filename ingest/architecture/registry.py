@@ -158,7 +158,8 @@ def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
     ends = ("ForCausalLM", "LMHeadModel", "Model", "ForSequenceClassification")
     # A release of the text part alone may keep the name of the class that also reads images.
     whole = ("ForConditionalGeneration",) if str(config.data["model_type"]).endswith("_text") else ()
-    end = class_suffix(config, *ends, *whole)
+    rewards = {"ForRewardModel": 1, "ForProcessRewardModel": 2} if config.data["model_type"] == "qwen2" else {}
+    end = class_suffix(config, *ends, *whole, *rewards)
     if config.data["model_type"] in _WITHOUT_HEAD and not config.texts("architectures"):
         end = "Model"
     width = 0
@@ -169,6 +170,11 @@ def ended(config: ModelConfig, rows: Iterable[TableRow]) -> Iterator[TableRow]:
             yield row
     if end == "ForSequenceClassification":
         yield Weight("classifier", (labels(config), width), "head")
+    elif end in rewards:
+        # Two products with their biases give the score of a text, or those of each step: so many.
+        scores = config.integer("num_labels", rewards[end], high=rewards[end])
+        for name, shape in (("1", (width, width)), ("1.bias", (width,)), ("2", (scores, width)), ("2.bias", (scores,))):
+            yield Weight(f"reward.{name}", shape, "head")
 
 
 def labels(config: ModelConfig) -> int:

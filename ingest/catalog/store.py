@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ingest.catalog.records import KINDS, AnyEntry, Entry, Rate
+from ingest.catalog.records import KINDS, AnyEntry, Entry, Gpu, Node, Rate
 from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared, read_yaml, stamp_of, state_of
@@ -451,9 +451,9 @@ class Catalog:
     def _held(self, name: str) -> tuple[str, ...]:
         """The GPUs of which the name of an instance may tell beside words of its provider, as does `gd-8xa100-i128`."""
         form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
-        told = {word for one in self.patterns["gpus"] for word in one.known if word in one.needed or form(word)}
+        told = {word for one in self.patterns[Gpu.kind] for word in one.known if word in one.needed or form(word)}
         parts = words_of(re.sub(r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])", " ", name.lower()))
-        found = self.meaning("gpus", f"gpu:{' '.join(one for one in parts if one in told)}")
+        found = self.meaning(Gpu.kind, f"gpu:{' '.join(one for one in parts if one in told)}")
         return (found.entry,) if found.entry else found.possible
 
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
@@ -467,7 +467,7 @@ class Catalog:
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
-        if kind == "nodes" and not outside and (not meant.possible or _labelled(name)) and (held := self._held(name)):
+        if kind == Node.kind and not outside and (not meant.possible or _labelled(name)) and (held := self._held(name)):
             return in_width(f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
         if meant.possible:
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"

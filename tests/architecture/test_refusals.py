@@ -85,7 +85,7 @@ def test_heads_that_share_keys_are_refused_in_gpt2(made, refusal):
         (LLAMA, "MyLlamaForCausalLM"),
         (LLAMA, "ForCausalLM"),
         (LLAMA, "LlamaForTokenClassification"),
-        ({**LLAMA, "model_type": "qwen2"}, "Qwen2ForProcessRewardModel"),
+        ({**LLAMA, "model_type": "qwen2"}, "Qwen2ForTokenClassification"),
         ({**LLAMA, "model_type": "qwen2"}, "Qwen2MoeForCausalLM"),
         (GPT2, "GPT2DoubleHeadsModel"),
         (GPT2, "GPT2LMHeadCustomModel"),
