@@ -136,18 +136,8 @@ class NodeOptions(TypedDict, total=False):
     node: Annotated[str | None, NODE]
 
 
-class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
-    """The machine of a job, of one size or of several."""
-
-
-class OneJobOptions(GpusOptions, NodeOptions, RateOptions, CommonOptions, total=False):
-    """The options of a job of one size."""
-
-    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
-
-
-class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
-    """The options of `bw`."""
+class ReadOptions(RateOptions, total=False):
+    """What a job reads at which rate, and the rows of its embeddings."""
 
     hot_embeddings: Annotated[Amount, option(
         "Memory for the embedding rows of a recommender that are read most; the others are read from a tier below.", "SIZE",
@@ -161,6 +151,16 @@ class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     sizes: Annotated[str | Path | None, option(
         "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
         "SIZES")]  # fmt: skip
+
+
+class OneJobOptions(GpusOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
+    """The options of a job of one size."""
+
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
+
+
+class BandwidthOptions(NodesOptions, GpusOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
+    """The options of `bw`."""
 
 
 #: option -> the quantity that it sets
@@ -237,10 +237,11 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
         if options.get("hot_embeddings") is None or options.get("zipf") is not None:
             raise option_error("row_reads", ": found without --hot-embeddings or with --zipf, expected the first alone")
         options["row_reads"] = row_reads_of(options["row_reads"], "--row-reads")
-    numbers = {}
-    for one, name in QUANTITIES.items():
-        if (written := options.pop(one, None)) is not None:
-            numbers[one] = read_value(name, written, f"--{one.replace('_', '-')}")
+    numbers = {
+        one: read_value(name, written, f"--{one.replace('_', '-')}")
+        for one, name in QUANTITIES.items()
+        if (written := options.pop(one, None)) is not None
+    }
     settings = settings_of(set)
     if "sequence_length" in settings:
         # The FLOPs follow from it, however it is given.
