@@ -92,9 +92,6 @@ class RateOptions(TypedDict, total=False):
     achieved: Annotated[
         Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
-    utilization: Annotated[
-        Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
-    ]
     samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
     sample_bytes: Annotated[Amount, option(
         "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
@@ -109,10 +106,18 @@ class RateOptions(TypedDict, total=False):
         Written | Path | None,
         option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
     ]
-    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
     scaling: Annotated[str, option(
         "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published",
         choices=SCALINGS)]  # fmt: skip
+
+
+class ServedOptions(RateOptions, total=False):
+    """The rate of a job, the utilization that is accepted, and what caches serve."""
+
+    utilization: Annotated[
+        Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
+    ]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
 
 
 class NodesOptions(TypedDict, total=False):
@@ -136,7 +141,7 @@ class NodeOptions(TypedDict, total=False):
     node: Annotated[str | None, NODE]
 
 
-class ReadOptions(RateOptions, total=False):
+class ReadOptions(ServedOptions, total=False):
     """What a job reads at which rate, and the rows of its embeddings."""
 
     hot_embeddings: Annotated[Amount, option(
@@ -153,10 +158,14 @@ class ReadOptions(RateOptions, total=False):
         "SIZES")]  # fmt: skip
 
 
-class OneJobOptions(GpusOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
-    """The options of a job of one size."""
+class SizeOptions(GpusOptions, total=False):
+    """The size of a job of one size."""
 
     nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
+
+
+class OneJobOptions(SizeOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
+    """The options of a job of one size."""
 
 
 class BandwidthOptions(NodesOptions, GpusOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
