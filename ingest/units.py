@@ -214,9 +214,7 @@ def parse(written: object, unit: str, what: str, whole: bool | None = None) -> f
             raise UsageError(f"{what}: found {brief(written)}, expected {instead}, {_example(unit)}")
     match = _NUMBER.fullmatch(text) if len(text) <= MAX_TEXT else None
     if match is None and (plain := without_commas(text)) and "." in plain and (whole or unit in COUNTED):
-        raise UsageError(
-            f"{what}: found {brief(written)}, expected one whole number; `ingest bw` and `ingest sweep` take several"
-        )
+        raise UsageError(f"{what}: found {brief(written)}, expected one number; `ingest bw` and `sweep` take several")
     if match is None and plain:
         raise UsageError(f"{what}: found {brief(written)}, expected points before decimals alone; did you mean '{plain}'?")
     if match is None or len(match[1]) > MAX_DIGITS:

@@ -111,9 +111,8 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
     # A word for an option of another command does not mean what is only spelt like it.
     close = [] if meant_anywhere else [bare[one] for one in get_close_matches(option.removeprefix("--"), bare, cutoff=0.7)]
     meaning = called or close or ([] if meant_anywhere else _of_parts(option, known))
-    if (
-        not value and (glued := re.search("[0-9]+$", option)) and meaning and not {*meaning} & {"--gpu", "--node", "--model"}
-    ):  # `--tp8`
+    glued = re.search("[0-9]+$", option) if not value and not {*meaning} & {"--gpu", "--node", "--model"} else None
+    if glued and meaning:  # `--tp8`
         return _line(option, f"{meaning[0]} {glued[0]}")
     return _line(option, "' or '".join(meaning[:2])) if meaning else f"no such option '{option}'"
 
@@ -331,9 +330,7 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
         for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
             needless = meant_by(table, one.replace("-", ""))
-            if needless and (
-                one == spelt[0] or not meant_by("quantities", spelt[0]) + [*{f"--{each}" for each in ours} & {*known}]
-            ):
+            if needless and (one == spelt[0] or (foreign and not meant_by("quantities", spelt[0]))):
                 return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")

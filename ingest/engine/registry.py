@@ -327,8 +327,7 @@ def read_value(name: str, written: object, what: str = "") -> float:
     declared = _required(name)
     counts = physical(declared.unit) in ("1", "1/s", "W") and declared.high > MOST_FACTOR
     whole = comes_whole(name) or (False if counts else None)
-    found: float = check_value(name, parse(written, declared.unit, what or name, whole), what, written)
-    return found
+    return check_value(name, parse(written, declared.unit, what or name, whole), what, written)  # type: ignore[no-any-return]
 
 
 class Step(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import SIZES, Decoder
+from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
@@ -34,16 +34,16 @@ from ingest.loader.stall import MOST_PREFETCH, MOST_RANKS, MOST_WORKERS, Loader,
 from ingest.sizing.bandwidth import rate_warnings, sized
 from ingest.sizing.decoding import place_decoding
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS
+from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import (
     CARD,
-    LEVELS,
     ONE_MODEL,
     RATE_OPTIONS,
-    SCALINGS,
     Amount,
     CommonOptions,
     NodeOptions,
+    RateOptions,
+    SizeOptions,
     by_user,
     job_of,
     quantities_of,
@@ -143,35 +143,6 @@ QUESTION = Question(
         ),
     ),
 )
-
-
-class FeedSizeOptions(TypedDict, total=False):
-    """The size of the job."""
-
-    nodes: Annotated[Amount, option("Number of nodes, one by default.")]
-    gpus: Annotated[Amount, option("Number of GPUs instead: full nodes, or part of one.")]
-
-
-class FeedRateOptions(TypedDict, total=False):
-    """The evidence for the rate of the job, as `bw` takes it."""
-
-    basis: Annotated[str, option("Evidence level of the rate, as in bw.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
-    protocol: Annotated[str | None, option("Measurement protocol, as in bw.", "ID")]
-    encoding: Annotated[str | None, option("Encoding of the data set, as in bw.", "ID", choices=SIZES)]
-    precision: Annotated[str | None, option("Precision of the training run, as in bw.", "P", choices=USUAL_PRECISIONS)]
-    efficiency: Annotated[Amount, option("Model FLOPs utilization, a share of the dense peak.", "F")]
-    achieved: Annotated[Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE")]
-    samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.")]
-    sample_bytes: Annotated[Amount, option("Bytes of one sample, such as '2.83 MB'.", "SIZE")]
-    flops_per_sample: Annotated[Amount, option("FLOPs of one sample, forward and backward.", "FLOP")]
-    sequence_length: Annotated[Amount, option("Tokens of one sequence of a language model.")]
-    bytes_per_token: Annotated[Amount | Path, option("If the job reads text instead of token ids.", "N|FILE")]
-    scaling: Annotated[
-        str,
-        option(
-            "How the rate per GPU changes with the size of the job, as in bw.", "HOW", default="published", choices=SCALINGS
-        ),
-    ]
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -279,13 +250,13 @@ class LoaderOptions(TypedDict, total=False):
     seed: Annotated[int | str, option("Seed of the simulation.", default=USUAL_SEED)]
 
 
-class FeedOptions(FeedSizeOptions, NodeOptions, FeedRateOptions, LoaderOptions, CommonOptions, total=False):
+class FeedOptions(SizeOptions, NodeOptions, RateOptions, LoaderOptions, CommonOptions, total=False):
     """The options of `feed`."""
 
 
 QUANTITIES = quantities_in(LoaderOptions)  # option of the loader -> the quantity that it sets
 #: The options that `bw` has too.
-OF_JOB = ("nodes", *filled(NodeOptions, {}, "feed"), *filled(FeedRateOptions, {}, "feed"), "cache_hit", "set")
+OF_JOB = ("nodes", *filled(NodeOptions, {}, "feed"), *filled(RateOptions, {}, "feed"), "cache_hit", "set")
 
 
 class Feed(Answer):

@@ -72,8 +72,7 @@ def _values(path: str, value: Any) -> list[Any]:
     if not ("," in value or ".." in value):
         return [value]
     if "x-quantity" in node:
-        name = node["x-quantity"]
-        return parse_axis(value, unit_of(name), f"--set {path}", comes_whole(name) or None)
+        return parse_axis(value, unit_of(node["x-quantity"]), f"--set {path}", comes_whole(node["x-quantity"]) or None)
     if node.get("type") == "integer":
         return parse_axis(value, "1", f"--set {path}")
     # A policy such as last=3,every=10 is one value; a list of words is several.

@@ -18,7 +18,7 @@ from ingest.sizing.memory_inputs import DEFAULTS, PLACES, ParallelSizes, gpus_ho
 from ingest.sizing.optimizer_states import zero_stage_of
 from ingest.sizing.resolve import ModelSize
 from ingest.sizing.rules import finding, messages
-from ingest.units import parse
+from ingest.units import parse_whole
 
 #: Families whose training spreads the weights themselves over all GPUs: embedding tables of recommenders.
 SPREAD = ("recsys",)
@@ -53,9 +53,7 @@ def ranks_of(
     """
     usual = SPREAD_STAGE if sized.entry is not None and sized.entry.family in SPREAD else USUAL_STAGE
     stage = zero_stage_of(zero_stage if zero_stage is not None else usual)
-    expert = None if expert_parallel is None else parse(expert_parallel, "1", "--expert-parallel", whole=True)
-    if expert is not None and (expert < 1 or expert % 1):
-        raise option_error("expert_parallel", f": found {expert_parallel}, expected a whole number above 0")
+    expert = None if expert_parallel is None else parse_whole(expert_parallel, "--expert-parallel", 1)
     if "gpus" not in given:
         return None
     gpus = int(given["gpus"].value)

@@ -92,9 +92,6 @@ class RateOptions(TypedDict, total=False):
     achieved: Annotated[
         Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
-    utilization: Annotated[
-        Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
-    ]
     samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
     sample_bytes: Annotated[Amount, option(
         "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
@@ -109,10 +106,18 @@ class RateOptions(TypedDict, total=False):
         Written | Path | None,
         option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
     ]
-    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
     scaling: Annotated[str, option(
         "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published",
         choices=SCALINGS)]  # fmt: skip
+
+
+class ServedOptions(RateOptions, total=False):
+    """The rate of a job, the utilization that is accepted, and what caches serve."""
+
+    utilization: Annotated[
+        Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
+    ]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
 
 
 class NodesOptions(TypedDict, total=False):
@@ -136,18 +141,8 @@ class NodeOptions(TypedDict, total=False):
     node: Annotated[str | None, NODE]
 
 
-class MachineOptions(NodesOptions, GpusOptions, NodeOptions, total=False):
-    """The machine of a job, of one size or of several."""
-
-
-class OneJobOptions(GpusOptions, NodeOptions, RateOptions, CommonOptions, total=False):
-    """The options of a job of one size."""
-
-    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
-
-
-class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
-    """The options of `bw`."""
+class ReadOptions(ServedOptions, total=False):
+    """What a job reads at which rate, and the rows of its embeddings."""
 
     hot_embeddings: Annotated[Amount, option(
         "Memory for the embedding rows of a recommender that are read most; the others are read from a tier below.", "SIZE",
@@ -161,6 +156,20 @@ class BandwidthOptions(MachineOptions, RateOptions, CommonOptions, total=False):
     sizes: Annotated[str | Path | None, option(
         "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
         "SIZES")]  # fmt: skip
+
+
+class SizeOptions(GpusOptions, total=False):
+    """The size of a job of one size."""
+
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
+
+
+class OneJobOptions(SizeOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
+    """The options of a job of one size."""
+
+
+class BandwidthOptions(NodesOptions, GpusOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
+    """The options of `bw`."""
 
 
 #: option -> the quantity that it sets
@@ -237,10 +246,11 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
         if options.get("hot_embeddings") is None or options.get("zipf") is not None:
             raise option_error("row_reads", ": found without --hot-embeddings or with --zipf, expected the first alone")
         options["row_reads"] = row_reads_of(options["row_reads"], "--row-reads")
-    numbers = {}
-    for one, name in QUANTITIES.items():
-        if (written := options.pop(one, None)) is not None:
-            numbers[one] = read_value(name, written, f"--{one.replace('_', '-')}")
+    numbers = {
+        one: read_value(name, written, f"--{one.replace('_', '-')}")
+        for one, name in QUANTITIES.items()
+        if (written := options.pop(one, None)) is not None
+    }
     settings = settings_of(set)
     if "sequence_length" in settings:
         # The FLOPs follow from it, however it is given.

@@ -14,7 +14,7 @@ from ingest.errors import expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Written
 from ingest.sizing.resolve import ModelSize
-from ingest.units import parse
+from ingest.units import parse, parse_whole
 
 #: bytes of a weight, by precision; weights at full precision need no master copy
 WIDTHS = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
@@ -102,9 +102,7 @@ class Trained(NamedTuple):
                 raise option_error(name, why)
         if frozen is not None and optimizer.adapters:
             raise option_error("frozen", f": found {frozen} with {optimizer.id}, whose model is frozen already")
-        width = None if rank is None else parse(rank, "1", "--lora-rank", whole=True)
-        if width is not None and (width < 1 or width % 1):
-            raise option_error("lora_rank", f": found {rank}, expected a whole number above 0")
+        width = None if rank is None else parse_whole(rank, "--lora-rank", 1)
         entry = size.entry
         published = from_fields({"rank": entry.adapter_rank if entry is not None else None}).get("rank")
         named = targets if targets is not None else entry.adapter_targets if entry is not None and optimizer.adapters else ""

@@ -38,7 +38,7 @@ from ingest.sizing.job import (
     Many,
     NodeOptions,
     NodesOptions,
-    RateOptions,
+    ServedOptions,
     job_of,
     names_of,
     on_nodes,
@@ -247,7 +247,7 @@ def _rates(job: Job, basis: str, gpus: Any, catalog: Catalog) -> tuple[Array, Ar
     return spread(rates), spread(supported)
 
 
-class SweepOptions(NodesOptions, NodeOptions, RateOptions, CommonOptions, total=False):
+class SweepOptions(NodesOptions, NodeOptions, ServedOptions, CommonOptions, total=False):
     """The options of `sweep`: those of `bw` without the GPUs, which follow from the nodes."""
 
 

@@ -117,12 +117,11 @@ class Need:
 
 def from_numbers(**written: str | float | None) -> dict[str, Input]:
     """Needs given as plain numbers with units, by quantity. Raises UsageError: not a number, another unit, or out of range."""
-    found = {}
-    for one, name in PLAIN.items():
-        text, shown = written.get(one), f"--{one.replace('_', '-')}"
-        if text is not None:
-            found[name] = Input(read_value(name, text, shown), origin="user")
-    return found
+    return {
+        name: Input(read_value(name, text, f"--{one.replace('_', '-')}"), origin="user")
+        for one, name in PLAIN.items()
+        if (text := written.get(one)) is not None
+    }
 
 
 def from_estimate(answer: Estimate) -> Need:
@@ -339,15 +338,11 @@ class StorageOptions(SystemOptions, NeedOptions, TermOptions, RootOptions, total
     """The options of `fit` beside the job."""
 
 
-class JobOptions(TypedDict, total=False):
-    """The model and its GPUs."""
+class FitOptions(StorageOptions, OneJobOptions, total=False):
+    """The options of `fit`."""
 
     model: Annotated[Many | None, ONE_MODEL]
     gpu: Annotated[Many | None, CARD]
-
-
-class FitOptions(StorageOptions, JobOptions, OneJobOptions, total=False):
-    """The options of `fit`."""
 
 
 #: Rules on what a plan was counted from.

@@ -295,7 +295,7 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
         ({"recipe": "2", "optimizer": "muon"}, "found muon with recipe inference-2, which trains nothing"),
         ({"recipe": "bf16-only", "optimizer": "adamw-fp32"}, "found adamw-fp32 with recipe bf16-only, whose weights take 2 B"),
         ({"lora_rank": 8}, "lora-rank: found 8 with adamw, which trains the whole model"),
-        ({"lora_rank": 0.5, "recipe": "lora"}, "lora-rank: found 0.5, expected a whole number above 0"),
+        ({"lora_rank": 0.5, "recipe": "lora"}, "lora-rank: found 0.5, expected a whole number from 1"),
         ({"lora_targets": "qq", "recipe": "lora"}, "lora-targets: found 'qq', expected one of"),
         ({"frozen": "vision"}, "frozen: found 'vision', expected one of"),
         ({"frozen": "embedding", "recipe": "lora"}, "whose model is frozen already"),
