@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from conftest import first
+from conftest import first, table
 from rfp.offers import ONE_JOB, everything_met, filled
 
 import ingest
@@ -25,32 +25,7 @@ WRONG = (
     Path("a\0b"),
 )  # fmt: skip
 #: function -> good arguments of a quick call
-GOOD = {
-    "accept": {"plan": "plan.json", "folder": "tests"},
-    "bw": {"model": "cosmoflow", "gpu": "h100"},
-    "calibrate": {"observation": "observation.json", "model": "cosmoflow", "gpu": "h100"},
-    "checkpoint": {"model": "llama3-8b", "gpus": 64},
-    "dataset": {"samples": 1000, "sample_bytes": 5000},
-    "diff": {"before": "plan.json", "after": "plan.json"},
-    "explain": {"name": "gpus", "model": "cosmoflow", "gpu": "h100"},
-    "feed": {"model": "cosmoflow", "gpu": "h100", "steps": 20},
-    "fit": {"read_bandwidth": 1e9, "storage": "nfs-tcp"},
-    "goodput": {"model": "llama3-8b", "gpus": 64, "runs": 2},
-    "measure": {"paths": "a.txt", "samples": True},
-    "measure_storage": {"path": "nowhere"},
-    "memory": {"model": "llama3-8b"},
-    "model": {"source": "llama3-8b"},
-    "observe": {"sources": "observation.json"},
-    "offload": {"model": "llama3-8b", "gpus": 8},
-    "page": {"output": "nowhere/page.html"},
-    "plan": {"site": "site.yaml", "samples": 0},
-    "report": {"site": "plan.json", "output": "out.json"},
-    "response": {"filled": "filled.xlsx"},
-    "sweep": {"axes": {"nodes": [1, 2]}, "model": "cosmoflow", "gpu": "h100"},
-    "train": {"model": "llama3-8b", "gpu": "h100", "gpus": 64, "tokens": 1e12},
-    "validate": {"name": "zero"},
-    "verdict": {"folder": "tests", "results": "results"},
-}
+GOOD = table("cases.yaml")["good_arguments"]
 #: what runs programs or reaches for other processes and machines
 NEVER = {"command", "pid", "scheduler", "window"}
 #: an option of `bw` that `sweep` does not take, and the name of all sets at once
@@ -144,16 +119,7 @@ def test_paths_are_taken_where_text_is_declared():
 @pytest.mark.parametrize(
     ("name", "given", "refusal"),
     [
-        (
-            "feed",
-            {"model": "cosmoflow", "gpu": "h100", "from_observation": 1},
-            "from_observation: found 1, expected text or a path",
-        ),
-        ("memory", {"model": "llama3-8b", "dropout": 1}, "dropout: found 1, expected True or False"),
-        ("bw", {"model": "cosmoflow", "gpu": "h100", "nodes": [1, {}]}, "nodes: found {}, expected text or a number"),
-        ("explain", {"name": "gpus", "nodes": {}}, "nodes: found {}, expected text, a number or a list"),
-        ("response", {"filled": None}, "filled: found None, expected text, a path or a list"),
-        ("response", {"filled": "x", "confirmed": {"a": 1}}, "confirmed: found {'a': 1}, expected a list"),
+        *table("refused.yaml")["a_refusal_names_the_argument"],
         ("report", {"site": "x", "output": {"a"}}, "output: found {'a'}, expected text, a path or a list"),
     ],
 )

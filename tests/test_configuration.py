@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from conftest import EXAMPLES, clean_environment
+from conftest import EXAMPLES, clean_environment, table
 
 import ingest
 from ingest.catalog.store import Catalog
@@ -134,14 +134,7 @@ def test_a_currency_labels_what_prices_yield(configured, run):
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [
-        ("units: binry", ":1: units: found 'binry', expected one of decimal, binary; did you mean 'binary'?"),
-        ("\nunit: binary", ":2: unknown key 'unit', expected one of catalogs, units, currency; did you mean 'units'?"),
-        ("catalogs: [nope]", "/nope' is not a folder, expected one laid out like `ingest catalog path`"),
-        ("catalogs: [1]", ":1: catalogs: found [1], expected a folder or a list of folders"),
-        ("units: binary\nunits: decimal", ":2: units: found a second time, expected once"),
-        ("- units", ":1: found ['units'], expected keys and values: catalogs, units, currency"),
-        ("units: [", "expected keys and values"),
-        ("currency: 5", ":1: currency: found 5, expected text of at most 12 letters, such as EUR"),
+        *table("refused.yaml")["a_broken_file_is_refused_with_its_line"],
         (f"currency: {'E' * (MOST_LETTERS + 1)}", "expected text of at most 12 letters, such as EUR"),
     ],
 )

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import table
 
 sys.path.append(str(Path(__file__).parents[1] / "docs"))
 from common import ROOT
@@ -15,20 +16,7 @@ from site_links import broken
 PAGE = '<h1 id="top">A</h1><a href="{}">b</a>'
 
 
-@pytest.mark.parametrize(
-    ("link", "message"),
-    [
-        ("b.html#there", None),
-        ("#top", None),
-        ("folder/", None),
-        ("https://example.org/none.html#none", None),
-        ("c.html", "a.html: c.html: no such file"),
-        ("b.html#none", "a.html: b.html#none: no such anchor"),
-        ("#none", "a.html: #none: no such anchor"),
-        ("../outside.html", "a.html: ../outside.html: no such file"),
-        ("empty/", "a.html: empty/: no such file"),
-    ],
-)
+@pytest.mark.parametrize(("link", "message"), table("cases.yaml")["a_link_leads_to_a_file_and_an_anchor_of_the_handbook"])
 def test_a_link_leads_to_a_file_and_an_anchor_of_the_handbook(tmp_path, link, message):
     built = tmp_path / "html"
     for folder in (built / "folder", built / "empty"):

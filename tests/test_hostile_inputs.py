@@ -5,6 +5,7 @@ import json
 import os
 
 import pytest
+from conftest import table
 from rfp.offers import ONE_JOB
 
 import ingest
@@ -103,21 +104,7 @@ def shelf(tmp_path_factory):
     return folder
 
 
-READ_AND_WRITTEN = {
-    "plan": ("site.yaml", ["plan", "site.yaml", "--format", "json"]),
-    "diff": ("plan.json", ["diff", "plan.json", "plan.json"]),
-    "fit": ("plan.json", ["fit", "plan.json"]),
-    "response": ("offer.xlsx", ["response", "offer.xlsx"]),
-    "report --template": ("template.docx", ["report", "site.yaml", "--template", "template.docx"]),
-    "report --derivations": (
-        "template.docx",
-        ["report", "site.yaml", "--template", "template.docx", "-o", "new.docx", "--derivations"],
-    ),
-    "verdict": ("tests/tests.json", ["verdict", "tests", "results"]),
-    "measure": ("corpus/a.txt", ["measure", "corpus"]),
-    "dataset": ("measured.json", ["dataset", "--tokens", "1T", "--bytes-per-token", "measured.json"]),
-    "bw": ("measured.json", ["bw", "llama3-8b", "h100", "--bytes-per-token", "measured.json"]),
-}
+READ_AND_WRITTEN = table("cases.yaml")["read_and_written"]
 
 
 @pytest.mark.parametrize("command", READ_AND_WRITTEN)

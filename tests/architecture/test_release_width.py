@@ -1,6 +1,7 @@
 """Weights as released: `quantization_config` decides their bytes; and what `ingest bw` makes of a structure."""
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.architecture.release_width import bits_per_weight, stored_row_bytes
@@ -90,13 +91,8 @@ ROWS = [Weight("attention.q", (64, 32), "attention", 4), Weight("mlp.up", (64, 3
 
 
 @pytest.mark.parametrize(
-    ("entry", "attention", "network"),
-    [
-        ("self_attn", 4, 0), ("re:.*self_attn.*", 4, 0), ("model.layers.1.self_attn.q_proj", 1, 0), ("model.layers.2*", 1, 1),
-        ("model.layers.*.mlp", 0, 4), ("lm_head", 0, 0), ("gate", 0, 0), ("layers.11", 0, 0),
-        ("re:.*self.*attn.*", 4, 0),
-    ],
-)  # fmt: skip
+    ("entry", "attention", "network"), table("architecture/cases.yaml")["modules_that_are_excepted_stay_wide"]
+)
 def test_modules_that_are_excepted_stay_wide(entry, attention, network):
     config = {"torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8", "modules_to_not_convert": [entry]}}
     assert stored_row_bytes(ROWS, config, 4) == [2048 * (4 + attention), 2048 * (4 + network), 2 * 288]

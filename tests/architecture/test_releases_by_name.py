@@ -238,13 +238,7 @@ def test_a_model_with_rates_that_is_no_text_answers_by_its_samples(name):
     assert ingest.checkpoint(name, gpus=64).results
 
 
-@pytest.mark.parametrize(
-    ("name", "lacking"),
-    [
-        ("stable-diffusion-1.5", "its FLOPs per sample are not known"),
-        ("hubert-base", "one sample of hubert-base is one utterance, of any length"),
-    ],
-)
+@pytest.mark.parametrize(("name", "lacking"), table("architecture/cases.yaml")["what_has_no_tokens_is_never_counted_in_tokens"])
 def test_what_has_no_tokens_is_never_counted_in_tokens(name, lacking):
     assert ingest.memory(name, gpu="h100").results
     for ask in (ingest.bw, ingest.feed):

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+from conftest import table
 from test_hostile_configs import CONFIGS
 
 import ingest
@@ -57,14 +58,7 @@ def test_no_structure_is_passed_over(file, key):
         ingest.model(path, strict=True)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("mamba_ssm_dtype", "float32"), ("attn_dtype", "bfloat16"), ("some_dropout", 0.1), ("n_new", None), ("extra_list", []),
-        ("use_qk_norm", True), ("qkv_bias", False), ("use_moe", False), ("gated_mlp", True), ("rope_local_base", 10_000.0),
-        ("audio_token_id", 7), ("router_coefficient", 0.001), ("kv_channels", 128), ("quantization_config", {"bits": 4}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("key", "value"), table("architecture/cases.yaml")["what_changes_no_weight_is_passed_over"])
 def test_what_changes_no_weight_is_passed_over(file, key, value):
     assert ingest.model(file(**{key: value}), strict=True).unverified_keys == ()
 

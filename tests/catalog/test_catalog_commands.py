@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from conftest import table
 
 from ingest import bw, catalog
 from ingest.catalog.commands import CatalogEntry, _entry
@@ -92,14 +93,7 @@ def test_check_of_the_shipped_catalogs_is_quiet(run):
     assert ran.out.splitlines()[-1].split()[0] == "all"
 
 
-@pytest.mark.parametrize(
-    ("kind", "question"),
-    [
-        ("model", {"model": "mine.yaml", "gpu": "h100", "basis": "efficiency"}),
-        ("gpu", {"model": "cosmoflow", "gpu": "mine.yaml"}),
-        ("node", {"model": "cosmoflow", "node": "mine.yaml"}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "question"), table("catalog/cases.yaml")["a_template_loads_as_it_stands_and_answers"])
 def test_a_template_loads_as_it_stands_and_answers(run, tmp_path, monkeypatch, kind, question):
     ran = run("catalog", "new", kind, "mine")
     assert (ran.code, ran.out) == (0, "")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from conftest import table
 
 import ingest
 from ingest.acceptance.loads import Setting, confidence_of, loads_of
@@ -83,12 +84,7 @@ def test_the_reads_of_a_node_are_given_once(key):
         planned(LOADER, **{key: 4})
 
 
-@pytest.mark.parametrize(("loader", "why"), [
-    ({"workers": 8}, "'batch' is missing"),
-    ({"workers": 0.5, "batch": 10}, "expected"),
-    ({"workers": 8, "batch": 10, "utilization": 1.2}, "expected"),
-    ({"workers": 8, "batch": 10, "decode": "1ms"}, "unknown key 'decode'"),
-])  # fmt: skip
+@pytest.mark.parametrize(("loader", "why"), table("feed/refused.yaml")["hostile_loaders_are_refused_with_their_key"])
 def test_hostile_loaders_are_refused_with_their_key(loader, why):
     with pytest.raises(IngestError, match=why) as refused:
         planned(loader)

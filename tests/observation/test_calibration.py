@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLES
+from conftest import EXAMPLES, table
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -108,16 +108,7 @@ def test_a_plan_takes_the_observed_rate(observed, tmp_path):
     assert rates[0] == alone.results["samples_per_second_per_gpu"].value != rates[1]
 
 
-BAD = {
-    "another schema": ({"schema": "ingest/1"}, "found schema"),
-    "no figures": ({"results": {}}, "expected a table of figures"),
-    "a negative rate": ({"value": -1}, "expected a number from 0"),
-    "text": ({"value": "12"}, "expected a number from 0"),
-    "another unit": ({"unit": "B"}, "expected sample/s/GPU"),
-    "another basis": ({"basis": "felt"}, "expected one of measured, given"),
-    "a range beside the value": ({"low": 9e9, "high": 9e10}, "low ≤ value ≤ high"),
-    "a coverage above 1": ({"coverage": 1.1}, "coverage up to 1"),
-}
+BAD = table("observation/refused.yaml")["a_file_that_is_no_observation"]
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from conftest import example_plan, planned
+from conftest import example_plan, planned, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,19 +97,7 @@ def test_each_line_says_who_takes_part():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("more", "size"),
-    [
-        ({}, 912),
-        ({"set": {"samples_per_file": 1}}, 912),
-        ({"set": {"samples_per_file": 1000}}, 131_072),
-        ({"set": {"samples_per_file": 1000}, "io_size": "32 KiB"}, 32_768),
-        ({"set": {"samples_per_file": 1000}, "io_size": "1 MiB"}, 1_048_576),
-        ({"set": {"samples_per_file": 1000}, "io_size": "1 MiB", "pattern": "sequential"}, 1_048_576),
-        ({"set": {"samples_per_file": 1000}, "sample_bytes": 200_000}, 131_072),
-        ({"set": {"samples_per_file": 1}, "sample_bytes": 200_000, "io_size": "1 MiB"}, 200_000),
-    ],
-)
+@pytest.mark.parametrize(("more", "size"), table("site/cases.yaml")["small_samples_of_large_files_are_read_together"])
 def test_small_samples_of_large_files_are_read_together(more, size):
     one = planned(site(a={"samples_per_second": 100, "sample_bytes": 912, **more})).requirement("R-READ-03")
     assert one.conditions.io_size == size

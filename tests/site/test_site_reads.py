@@ -5,7 +5,7 @@ import math
 import random
 
 import pytest
-from conftest import example_plan, planned
+from conftest import example_plan, planned, table
 
 import ingest
 from ingest.engine.registry import solve
@@ -236,13 +236,7 @@ def test_caches_leave_what_they_miss():
     assert not any("the number of files is not known" in line for line in plan.warnings)
 
 
-@pytest.mark.parametrize(
-    ("more", "again"),
-    [
-        ({"epochs": 1}, False), ({"epochs": 2}, True), ({}, False), ({"model": "resnet50"}, True),
-        ({"model": "dlrm-dcnv2"}, False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("more", "again"), table("site/cases.yaml")["a_run_of_one_epoch_has_no_discount"])
 def test_a_run_of_one_epoch_has_no_discount(more, again):
     job = {"data": "d", **({} if "model" in more else {name: SLOW[name] for name in SLOW}), **more}
     plan = planned(site(held(100e9), a=job))

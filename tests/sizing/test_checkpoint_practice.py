@@ -4,6 +4,7 @@ import math
 
 import pytest
 import yaml
+from conftest import table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,33 +153,12 @@ def test_jobs_that_hold_no_model_are_told():
     assert not any("do not fit" in line for line in ingest.checkpoint("llama3-405b", gpus=128).warnings)
 
 
-@pytest.mark.parametrize(
-    ("options", "interval"),
-    [
-        ({"gpus": 64, "mtti": "9.99 h"}, 3596.4),
-        ({"gpus": 64, "mtti": "10.01 h"}, 3600),
-        ({"mode": "sync", "mtti": "1000 day"}, 3600),
-        ({}, 3600),
-        ({"interval": "2 h"}, 7200),
-    ],
-)
+@pytest.mark.parametrize(("options", "interval"), table("sizing/cases.yaml")["the_interval_is_a_tenth"])
 def test_the_interval_is_a_tenth_of_the_mean_time_to_interrupt_up_to_an_hour_unless_it_is_stated(options, interval):
     assert value("checkpoint_interval", "llama3-8b", **{"gpus": 8, **options}) == pytest.approx(interval)
 
 
-@pytest.mark.parametrize(
-    ("options", "seconds"),
-    [
-        ({"interval": "19 min"}, 114),
-        ({"interval": "21 min"}, 120),
-        ({"interval": "21 min", "drain_fraction": 0.1}, 120),
-        ({"interval": "21 min", "drain_fraction": 0.05}, 63),
-        ({"interval": "21 min", "drain_fraction": 0.5}, 120),
-        ({"interval": "21 min", "drain_fraction": 0.1, "drain_time": "100 s"}, 100),
-        ({"interval": "21 min", "drain_time": "1 h"}, 126),
-        ({"interval": "5 min", "persistent_every": 2}, 60),
-    ],
-)
+@pytest.mark.parametrize(("options", "seconds"), table("sizing/cases.yaml")["a_checkpoint_drains_within"])
 def test_a_checkpoint_drains_within_a_tenth_of_its_interval_and_two_minutes(options, seconds):
     answer = ingest.checkpoint("llama3-8b", gpus=64, mode="async", **options)
     assert answer.results["checkpoint_dump_seconds"].value == pytest.approx(seconds)
@@ -204,14 +184,7 @@ def test_the_overheads_of_a_drain_are_those_worked_out_by_hand():
     assert found["checkpoint_bytes_written_per_day"] == pytest.approx(1e12 * 86400 / 1802.5)
 
 
-@pytest.mark.parametrize(
-    ("option", "other", "name", "factor"),
-    [
-        ("slow_down", 0.25, "writing_overhead", 0.5),
-        ("drain_time", 60, "checkpoint_dump_seconds", 0.5),
-        ("restart_time", 240, "restart_read_bandwidth", 0.5),
-    ],
-)
+@pytest.mark.parametrize(("option", "other", "name", "factor"), table("sizing/cases.yaml")["each_part_follows_its_option"])
 def test_each_part_follows_its_option(option, other, name, factor):
     assert value(name, "llama3-8b", 64, **{option: other}) == pytest.approx(factor * value(name, "llama3-8b", 64))
 

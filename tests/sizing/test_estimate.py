@@ -1,6 +1,7 @@
 """From a question to an answer."""
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -202,17 +203,7 @@ def test_every_source_cited_exists_and_is_named_once(shipped):
     assert set(cited) <= set(shipped.sources)
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"model": "llama3-70b"}, "reading tokens is negligible"),
-        ({"basis": "peak"}, "upper bound"),
-        ({"encoding": "decoded"}, "not what storage moves"),
-        ({"nodes": 1}, "one NFS/TCP mount per node"),
-        ({"samples_per_second": 100_000}, "compute NICs"),
-        ({"samples_per_second": 100, "set": {"memory_bandwidth_per_gpu": 1e12}}, "changes nothing here"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), table("sizing/cases.yaml")["plain_words_where_a_number_alone_misleads"])
 def test_plain_words_where_a_number_alone_misleads(shipped, options, words):
     assert any(words in line for line in answered(shipped, **options).warnings)
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 
 import pytest
 from conftest import offloaded as results
+from conftest import table
 
 import ingest
 from ingest.errors import IngestError
@@ -186,15 +187,7 @@ def test_requests_of_a_trace_look_for_their_prompts_too(tmp_path):
         assert found["kv_write_bandwidth"] == pytest.approx(1000 / 30 * (0.75 * asked + 500 * PER_TOKEN))
 
 
-@pytest.mark.parametrize(("sizes", "tokens"), [
-    ([(16, 1)], 16),
-    ([(17, 1)], 32),
-    ([(48, 1), (49, 2), (96, 2)], 48),
-    ([(512, 1), (1023, 1), (1024, 2)], 512),
-    ([(512, 1), (1025, 2)], 1024),
-    ([(100, 1), (400, 2), (401, 2)], 256),
-    ([(100, 1), (100, 5)], 0),
-])  # fmt: skip
+@pytest.mark.parametrize(("sizes", "tokens"), table("sizing/cases.yaml")["tokens_of_a_block_agree_with_every_request"])
 def test_tokens_of_a_block_agree_with_every_request(sizes, tokens):
     assert block_tokens(sizes) == tokens
 

@@ -4,7 +4,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from conftest import EXAMPLES, example_plan
+from conftest import EXAMPLES, example_plan, table
 
 import ingest
 from ingest.errors import IngestError
@@ -173,17 +173,7 @@ def test_ceilings_are_those_that_fit_gives_and_the_caption_says_from_where():
     assert "as many units as the mandatory requirements take" in chart.note
 
 
-@pytest.mark.parametrize(
-    ("storage", "message"),
-    [
-        ("nfs-tpc", "did you mean 'nfs-tcp'"),
-        ("all", "expected one to 6 ids"),
-        (",", "found nothing, expected one to 6 ids"),
-        ("ceph,lustre,hdfs,nfs-tcp,weka-1c,nvme-gen4,nvme-gen5", "expected one to 6 ids"),
-        ("gpfs-client", "gpfs-client: client_bandwidth_per_node is not known, expected a read bandwidth"),
-        ("prot-rep2", "prot-rep2: unit_read_bandwidth is not known, expected a read bandwidth"),
-    ],
-)
+@pytest.mark.parametrize(("storage", "message"), table("workbook/refused.yaml")["a_ceiling_that_cannot_be_drawn_is_refused"])
 def test_a_ceiling_that_cannot_be_drawn_is_refused(storage, message):
     with pytest.raises(IngestError, match=message):
         charts_of(example_plan("hpc-128-nodes"), [storage])
