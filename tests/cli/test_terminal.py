@@ -14,7 +14,7 @@ ENTERPRISE = str(EXAMPLES / "enterprise-64-nodes.yaml")
 ANSWERS = {
     JOB: "Needs 218.5 GB/s read · 827.5 GB/s emulated, cold caches",
     ("plan", ENTERPRISE, "--samples", "0"): "Needs 101 GB/s read · 14 GB/s write* · 168 TB usable · *guidance",
-    ("fit", *JOB[1:]): "≥3 × ddn-ai400x2 first of 58: 20 fit as far as known",
+    ("fit", *JOB[1:]): "≥3 × ddn-ai400x2 first of 58: 19 fit as far as known",
     ("checkpoint", "llama3-405b", "--gpus", "16384"): "Needs 51.03 GB/s write",
     # The last part is left out where the line would be longer than the terminal.
     ("bw", "llama3-70b", "h100", "--nodes", "64"): "Needs 3.143 MB/s read · 49.11 kB/s per node · in fp8 · 3 cautions",

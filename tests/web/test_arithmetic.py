@@ -51,7 +51,7 @@ def opened(browser, url):
 
 def unknown_in(error):
     """The name that a refusal does not know, whatever it names as near: the page has fewer tables. Else the error."""
-    found = re.match(r"(?:(?:unknown )?\w+ )?'([^']*)'(?:;|, nearest | is a | could be )", error)
+    found = re.match(r"(?:(?:unknown )?\w+ )?'([^']*)'(?:;|, nearest | is | has | could be )", error)
     return found[1] if found else error
 
 
