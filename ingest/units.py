@@ -346,7 +346,7 @@ def without_commas(text: str) -> str:
     """A number as half of Europe writes it, such as `1.234,5 GB`, with a decimal point; empty for anything else."""
     found = re.fullmatch(r"([+-]?[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+)(?:,([0-9]+))?(\s*[^0-9,._].*)?", text[:MAX_TEXT])
     grouped = found is not None and (found[2] or found[1].count(".") > 1)
-    return f"{found[1].replace('.', ',')}{'.' + found[2] if found[2] else ''}{found[3] or ''}" if found and grouped else ""
+    return f"{found[1].replace('.', '')}{'.' + found[2] if found[2] else ''}{found[3] or ''}" if found and grouped else ""
 
 
 def _in_parts(text: str) -> float:

@@ -290,6 +290,8 @@ def bound_kept(bound: str, offered: str) -> bool | None:
 
     >>> bound_kept("at least 99.9 %", "98 %"), bound_kept("at most 40 kW", "35 kW"), bound_kept("at most 24 h", "2 days")
     (False, True, False)
+    >>> bound_kept("at most 24 h", "≤ 24 h"), bound_kept("at most 24 h", "> 12 h"), bound_kept("at least 99.9 %", "> 99.9 %")
+    (True, None, True)
     >>> bound_kept("at least 99.9 %", "99.9"), bound_kept("at most 0.5 ms", "under a millisecond"), bound_kept("", "5 ms")
     (None, None, None)
     """
@@ -305,6 +307,7 @@ def _against(bound: str, offered: str) -> tuple[float, float, str] | None:
     if not offered or not bound.startswith((AT_MOST, AT_LEAST)):
         return None
     required = bound.removeprefix(AT_MOST).removeprefix(AT_LEAST).strip()
+    offered = offered.strip().lstrip("<≤=" if bound.startswith(AT_MOST) else ">≥=")
     if required.endswith(" U") and " U" in offered:  # rack units
         required, offered = (one.partition(" U")[0] for one in (required, offered))
     # A number alone is a share or a count.

@@ -379,7 +379,9 @@ def need_of(
     else:
         need = Need("the given rates", _machine(question, catalog))
     further = {**by_user(question.settings), **plain}
-    # The storage of a job may hold more than its data set.
+    # The storage of a job may hold more than its data set, or a part of it.
+    if HELD in further and HELD in need.computed:
+        need = replace(need, title=f"{need.title}, capacity for {display(further[HELD].value, 'B', binary=False)}")
     computed = {name: one for name, one in need.computed.items() if (name, name in further) != (HELD, True)}
     _refuse_twice(further.keys() & computed.keys(), "model")
     given = {**need.given, **further}
