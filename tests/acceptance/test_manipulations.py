@@ -21,7 +21,6 @@ from ingest.acceptance.service_limits import DEGRADED, JUDGED
 from ingest.acceptance.test_spec import TOOLS, Observed, Run
 from ingest.acceptance.tools import elbencho, fio
 from ingest.acceptance.tools import ior as ior_files
-from ingest.acceptance.tools import mdtest as mdtest_files
 from ingest.acceptance.tools.job_files import unlike_span
 from ingest.site.service_records import records
 
@@ -368,7 +367,7 @@ def of_elbencho(rate):
 
 
 def of_span(seconds, **how):
-    return [*unlike_span("01/05/2026 10:00:00", "01/05/2026 10:01:40", mdtest_files.CLOCK, seconds, **how)]
+    return [*unlike_span("01/05/2026 10:00:00", "01/05/2026 10:01:40", seconds, **how)]
 
 
 def of_clocks(days, span=0.0):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import (
+    ROUNDED,
     Task,
     data_scripts,
     launch,
@@ -62,16 +63,12 @@ def job_files(task: Task) -> dict[str, str]:
     import yaml
 
     ident, load, clients = task.ident, task.load, task.data_clients
-    text = (
-        comment(f"{ident}: {task.requirement.statement}")
-        + "\n"
-        + yaml.safe_dump(_workload(task, load.clients), sort_keys=False)
-    )
+    tested = yaml.safe_dump(_workload(task, load.clients), sort_keys=False)
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
     run = '$LAUNCH dlio_benchmark workload={} {} ++hydra.run.dir="{}" --config-dir="$here"'
     training = run.format(ident, "++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
     start, runs = launch(load.clients, 1, task.rehearsal), [*repeated(task, "", [training], drops=True)]
-    files = {f"dlio/workload/{ident}.yaml": text}
+    files = {f"dlio/workload/{ident}.yaml": f"{comment(f'{ident}: {task.requirement.statement}')}\n{tested}"}
     if task.rehearsal:
         return files | own_script(task, "dlio", [start, run.format(ident, making, "$TARGET/making"), *runs])
     enter = 'cd "$TARGET"'
@@ -232,10 +229,6 @@ def _recorded(path: Path) -> dict[str, str]:
         raise IngestError(f"{path}: found no whole YAML, expected the settings that DLIO writes") from None
     whole = found.get("workload") if isinstance(found, dict) else None
     return flat(whole) if isinstance(whole, dict) else {}
-
-
-#: Share by which the rates of the epochs may differ from their mean, and their time from that between start and end.
-ROUNDED = 0.05
 
 
 def _contradictions(found: Mapping[str, Any], each: Sequence[float], rate: float) -> Iterator[str]:

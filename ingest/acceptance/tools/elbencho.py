@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import WAITING, Task, data_scripts, number, own_script, parsed, repeated, table
+from ingest.acceptance.tools.job_files import ROUNDED, WAITING, Task, data_scripts, number, own_script, parsed, repeated, table
 from ingest.errors import IngestError
 
 #: The first whose JSON lists the settings of a run.
@@ -118,10 +118,6 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
     load = replace(load, rate=least, contradictions=tuple(_contradictions(load, facts, path)))
     version, began, command = (str(facts.get(name, "")) for name in ("version", "iso_start_date", "command"))
     return Run("elbencho", path, load.name, (load,), version, began=began, command=command)
-
-
-#: Share by which figures that elbencho rounds may differ.
-ROUNDED = 0.05
 
 
 def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import (
+    ROUNDED,
     Task,
     data_scripts,
     elsewhere,
@@ -69,8 +70,6 @@ COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "iops": "IOPS", "blockKiB":
            "wrRdTime": "wr/rd(s)", "totalTime": "total(s)"}  # fmt: skip
 #: option of the command line -> how IOR prints it
 ECHOED = {"a": "api", "o": "test filename", "D": "stonewallingTime", "s": "segments"}
-#: how IOR writes its start and its end
-CLOCK = "%a %b %d %H:%M:%S %Y"
 
 
 def read(text: str, path: str) -> list[Run] | None:
@@ -89,7 +88,7 @@ def read(text: str, path: str) -> list[Run] | None:
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
     told = [one for option, name in ECHOED.items() for one in elsewhere(command, option, options.get(name), name)]
     told += [f"{name}: not in the result" for name in ECHOED.values() if name not in options]
-    told += unlike_span(began, options.get("Finished", ""), CLOCK, sum(load.seconds or 0 for load in loads))
+    told += unlike_span(began, options.get("Finished", ""), sum(load.seconds or 0 for load in loads))
     told += _summed(text, results, path)
     if re.search(r"Stat\(\) of aggregate file size\s+= 0$", text, re.MULTILINE):
         told.append("bytes: found none in the files, expected those that were moved")
@@ -169,10 +168,6 @@ def _observed(
         errors=errors,
         contradictions=tuple(told),
     )
-
-
-#: Share by which rates that IOR rounds may differ.
-ROUNDED = 0.05
 
 
 def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> tuple[list[str], float]:
