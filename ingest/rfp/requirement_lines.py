@@ -91,9 +91,8 @@ def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
             raise IngestError(f"{shown}: found {visible_word(priority)} {visible_word(stored)}, expected {expected}")
         clients = line.stored.get(form.CLIENTS)
         known = float(clients) if is_value(clients) else None
-        statement = str(line.stored.get(form.STATEMENT) or "")
+        statement, words = (str(line.stored.get(one) or "") for one in (form.STATEMENT, form.CONDITIONS))
         # Of an id that is listed twice the first line counts; the second one is reported as a difference.
-        words = str(line.stored.get(form.CONDITIONS) or "")
         rounded = head == form.REQUIRED
         one = RequirementLine(name, str(priority), value, base, known, rounded, statement, "", words, *_tested(words))
         found.setdefault(name, one)

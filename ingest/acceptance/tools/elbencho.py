@@ -69,12 +69,9 @@ def read(text: str, path: str) -> list[Run] | None:
 
 def _from_json(text: str, path: str) -> Iterator[Run]:
     """Concatenated objects: elbencho appends one for each phase."""
-    position = 0
-    while position < len(text.rstrip()):
-        while text[position].isspace():
-            position += 1
-        phase, position = parsed(text, position, path, "elbencho's JSON")
-        phase = table(phase, path)
+    while text := text.strip():
+        phase, end = parsed(text, 0, path, "elbencho's JSON")
+        phase, text = table(phase, path), text[end:]
         if str(phase.get("phase_type")) not in DATA:
             continue
         config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))

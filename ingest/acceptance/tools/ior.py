@@ -148,8 +148,10 @@ def _observed(
     sizes = {name: number(result.get(name), f"{where}: {name}") for name in ("blockKiB", "xferKiB")}
     dataset = {"block_kibibytes": sizes["blockKiB"], "segments_of_a_task": segments, "tasks": tasks}
     mebibytes = number(result.get("bwMiB"), f"{where}: bandwidth")
-    told, by_requests = _contradictions(result, mebibytes, sizes["xferKiB"], where)
+    requests, moving, whole = (number(result[name], f"{where}: {name}") for name in ("iops", "wrRdTime", "totalTime"))
+    told = _contradictions(mebibytes, sizes["xferKiB"], requests, moving, whole)
     # Beyond what IOR rounds the lower of several figures counts.
+    by_requests = (requests + 0.01) * (moving + 0.01) * sizes["xferKiB"] / max(whole - 0.01, 0.01) / 1024
     mebibytes = min(mebibytes, by_requests)
     return Observed(
         name=test,
@@ -160,7 +162,7 @@ def _observed(
         io_bytes=float(solve("bytes_from_kibibytes", {"reported_kibibytes": sizes["xferKiB"]})),
         clients=nodes,
         threads=tasks,
-        seconds=number(result.get("wrRdTime"), f"{where}: wr/rd"),
+        seconds=moving,
         dataset_bytes=float(solve("bytes_of_all_tasks", dataset)),
         direct="--posix.odirect" in command or "useO_DIRECT=1" in command,
         # Another node reads the data, which exceed the memory of each node.
@@ -170,19 +172,13 @@ def _observed(
     )
 
 
-def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> tuple[list[str], float]:
-    """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes; and the rate by the
-    requests, in MiB/s.
+def _contradictions(mebibytes: float, kibibytes: float, requests: float, moving: float, whole: float) -> Iterator[str]:
+    """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes.
 
     The latency that IOR prints is none of its requests: in runs of a least duration it is that of one pass over the blocks.
     """
-    told, names = list[str](), ("iops", "wrRdTime", "totalTime")
-    requests, moving, whole = (number(result[name], f"{where}: {name}") for name in names)
     by_rate, by_requests = mebibytes * whole * 1024, requests * moving * kibibytes
     if abs(by_rate - by_requests) > ROUNDED * by_requests:
-        told.append(
-            f"bytes: found {by_rate:,.0f} KiB by rate and time, expected {by_requests:,.0f} KiB by requests and their size"
-        )
+        yield f"bytes: found {by_rate:,.0f} KiB by rate and time, expected {by_requests:,.0f} KiB by requests and their size"
     if moving > whole * (1 + ROUNDED):
-        told.append(f"time: found {moving:g} s of transfers, expected at most the {whole:g} s of all phases")
-    return told, (requests + 0.01) * (moving + 0.01) * kibibytes / max(whole - 0.01, 0.01) / 1024
+        yield f"time: found {moving:g} s of transfers, expected at most the {whole:g} s of all phases"
