@@ -61,22 +61,18 @@ def read(text: str, path: str) -> list[Run] | None:
     """
     if not text.lstrip().startswith("{") or '"phase_type"' not in text:
         return None
-    runs = [run for run in _from_json(text, path) if not run.test.endswith(".fill")]
-    if not runs:
-        raise IngestError(f"{path}: found no read or write phase in elbencho's results, expected at least one")
-    return runs
-
-
-def _from_json(text: str, path: str) -> Iterator[Run]:
-    """Concatenated objects: elbencho appends one for each phase."""
+    runs: list[Run] = []
+    # Concatenated objects: elbencho appends one for each phase.
     while text := text.strip():
         phase, end = parsed(text, 0, path, "elbencho's JSON")
         phase, text = table(phase, path), text[end:]
-        if str(phase.get("phase_type")) not in DATA:
-            continue
-        config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
-        latencies = table(table(last.get("latency", {}), f"{path}: latency").get("IO", {}), f"{path}: latency.IO")
-        yield _run({**phase, **config, **last, **latencies}, path)
+        if str(phase.get("phase_type")) in DATA:
+            config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
+            latencies = table(table(last.get("latency", {}), f"{path}: latency").get("IO", {}), f"{path}: latency.IO")
+            runs.append(_run({**phase, **config, **last, **latencies}, path))
+    if not (runs := [run for run in runs if not run.test.endswith(".fill")]):
+        raise IngestError(f"{path}: found no read or write phase in elbencho's results, expected at least one")
+    return runs
 
 
 def _run(facts: Mapping[str, Any], path: str) -> Run:
