@@ -159,7 +159,7 @@ def judged_test(test: AcceptanceTest, runs: Sequence[Run], reason: str = "") -> 
         found,
         result=result,
         measured=measured,
-        margin=_margin(measured, required),
+        margin=float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required})),
         why="; ".join((why, *latencies)),
         remark=remark,
         runs=len(runs),
@@ -193,7 +193,7 @@ def _judged_load(test: AcceptanceTest, load: Load, rates: Sequence[float]) -> Lo
     several = len(test.loads) > 1
     part = f"{part_of(load)} " if several else ""
     goal = f"its {shown(load.threshold)}" if several else "the requirement"
-    margin = _margin(median, load.threshold)
+    margin = float(solve("acceptance_margin", {"measured_rate": median, "required_rate": load.threshold}))
     if len(rates) < FEWEST_RUNS:
         if median >= least:
             return LoadVerdict(PASS, margin, 0, "")
@@ -210,10 +210,6 @@ def _judged_load(test: AcceptanceTest, load: Load, rates: Sequence[float]) -> Lo
     else:
         why = f"{part}at least {low} only: {MOST_RUNS} runs do not show {accepted}"
     return LoadVerdict(found.result, margin, found.more, why)
-
-
-def _margin(measured: float, required: float) -> float:
-    return float(solve("acceptance_margin", {"measured_rate": measured, "required_rate": required}))
 
 
 def _latencies(test: AcceptanceTest, runs: Sequence[Run]) -> tuple[list[str], str]:

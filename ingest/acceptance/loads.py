@@ -111,7 +111,11 @@ def loads_of(requirement: Requirement, name: str, setting: Setting) -> tuple[Loa
     usual = "random" if kind == "read" else "sequential"
     pattern = next((word for word in ("random", "sequential") if word in conditions.pattern.lower()), usual)
     parts = conditions.mix or (MixPart(1, kind, conditions.io_size or USUAL_REQUEST, pattern),)
-    given = [given_of_part(requirement, part, setting) for part in parts]
+    whole = given_for(requirement, replace(setting, scale="full") if setting.rehearsal else setting)
+    depth = conditions.queue_depth or solve("requests_in_flight", {"requests_in_flight_per_thread": 1} | whole)
+    # Each part has its share of the rate, in its requests.
+    given = [{**whole, "mix_share": one.share, "requested_io_bytes": one.io_size, "line_queue_depth": depth} for one in parts]
+    given = [{**one, "required_bandwidth": solve("tested_bandwidth", one)} for one in given]
     rates = [float(solve("tested_requests_per_byte", one)) for one in given]
     places = {"all_requests_per_byte": float(total(rates))}
     ways, loads = [part.operation for part in parts], []
@@ -195,16 +199,6 @@ def folders_of(load: Load, clients: int, files: int) -> dict[str, Num]:
 def usual_inputs() -> dict[str, Num]:
     """The inputs of the formulas that have a default."""
     return {name: found.default for name, found in INPUTS.items() if found.default is not None}
-
-
-def given_of_part(requirement: Requirement, part: MixPart, setting: Setting) -> dict[str, Num]:
-    """Inputs for one part of a line of reads and writes: its share of the rate, in its requests."""
-    whole = given_for(requirement, replace(setting, scale="full") if setting.rehearsal else setting)
-    given = {**whole, "mix_share": part.share, "requested_io_bytes": part.io_size}
-    depth = requirement.conditions.queue_depth
-    threads = {"requests_in_flight_per_thread": 1} | whole
-    given["line_queue_depth"] = depth or solve("requests_in_flight", threads)
-    return {**given, "required_bandwidth": solve("tested_bandwidth", given)}
 
 
 def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:

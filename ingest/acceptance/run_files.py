@@ -13,7 +13,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import takewhile
@@ -25,8 +24,10 @@ from ingest.acceptance.test_spec import DATA, AcceptanceTest, Load, Observed, Ru
 from ingest.acceptance.tools import COMPANIONS, runs_in
 from ingest.acceptance.tools.dlio import flat
 from ingest.acceptance.tools.fio import sections
+from ingest.acceptance.tools.job_files import clock_of
 from ingest.errors import IngestError, cannot_be_read, listed
 from ingest.files import now, read_bytes, read_text, sha256
+from ingest.text import grouped
 from ingest.units import display
 
 #: Files in which scripts write the hash of their list of tests, next to results.
@@ -46,8 +47,7 @@ NETWORK = 0.01
 #: Name of a result of a script: id of the test and number of the run. `….why` explains a run that is not there.
 NUMBERED = re.compile(r"(T-[A-Za-z0-9_-]+)\.run(\d{1,9})(?=[./]|$)")
 RECORD_SUFFIX, EXPLAINED = ".sha256", ".why"
-#: Clocks: forms of the tools; seconds that clocks of one site differ, and that a clock without its zone can.
-CLOCKS = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S")
+#: Seconds that clocks of one site differ, and that a clock without its zone can.
 SKEW, ZONES = 60, 14 * 3600
 #: Age and span of runs from which a caution names them, seconds.
 OLD, LONG = 90 * 86_400, 30 * 86_400
@@ -98,25 +98,6 @@ class Record(NamedTuple):
     hashes: Mapping[str, str]  # path below the folder of results -> sha256
 
 
-def clock_of(run: Run) -> float | None:
-    """The time of a run as its tool writes it, in seconds since 1970; without its zone, as of UTC.
-
-    >>> [clock_of(Run("", "", "", (), began=one)) for one in ("1767607200000", "Mon Jan  5 10:00:00 2026")]
-    [1767607200.0, 1767607200.0]
-    """
-    written = run.began.strip()
-    if written.isdigit():
-        number = float(written)
-        return number / 1000 if number >= 1e11 else number
-    with suppress(ValueError):
-        found = datetime.fromisoformat(written)
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    for form in CLOCKS:
-        with suppress(ValueError):
-            return datetime.strptime(written, form).replace(tzinfo=UTC).timestamp()
-    return None
-
-
 @cache
 def _records(path: Path) -> Mapping[str, Record]:
     """The runs that a script recorded, by the name of their file or folder."""
@@ -164,7 +145,7 @@ def counted_runs(
         recorded = None if record is None else content in record.hashes.values()
         why = "; ".join(filter(None, (_refusal(run, by_id, runs), *_unlike_record(run, record, recorded, by_id.get(run.test)))))
         hosts = run.hosts or ((record.host,) if record else ())
-        evidence.append(Evidence(run.file, run.test, number, clock_of(run), hosts, content, recorded, why))
+        evidence.append(Evidence(run.file, run.test, number, clock_of(run.began), hosts, content, recorded, why))
         if why:
             refused[run.file] = why
             reasons.setdefault(run.test, why)
@@ -195,13 +176,13 @@ def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | No
 
 def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test: AcceptanceTest | None) -> Iterator[str]:
     """Where a result does not agree with the record of its script, its list of clients, or the calendar."""
-    named, clock = NUMBERED.findall(run.file), clock_of(run)
+    named, clock = NUMBERED.findall(run.file), clock_of(run.began)
     if named and named[-1][0] != run.test:
         yield f"file: named {named[-1][0]}, holds a result of {run.test or 'no test'}"
     if clock is not None and clock > now() + 86_400:
         yield "clock: found a run in the future"
     for other in run.clocks:
-        at = clock_of(replace(run, began=other))
+        at = clock_of(other)
         if clock is not None and at is not None and abs(at - clock) > ZONES:
             yield f"clock: found {other} too, expected one time in a result"
     if record is None:
@@ -238,16 +219,11 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
 
 def _gaps(seen: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
     """The numbers of runs that are neither there nor explained, by test, in words."""
-
-    def numbers(names: Iterable[str]) -> dict[str, set[int]]:
-        found: dict[str, set[int]] = {}
-        for name in names:
-            for ident, number in NUMBERED.findall(name)[-1:]:
-                found.setdefault(ident, set()).add(int(number))
-        return found
-
-    there, ran = numbers(seen), numbers(recorded)
-    missing = {ident: sorted(({*range(1, max(some) + 1)} | ran.get(ident, set())) - some) for ident, some in there.items()}
+    there, ran = (
+        grouped((ident, int(number)) for name in names for ident, number in NUMBERED.findall(name)[-1:])
+        for names in (seen, recorded)
+    )
+    missing = {ident: sorted({*range(1, max(some) + 1), *ran.get(ident, ())} - {*some}) for ident, some in there.items()}
     return {ident: listed(map(str, some)) for ident, some in missing.items() if some}
 
 
@@ -340,7 +316,7 @@ def _refusal(run: Run, tests: Mapping[str, AcceptanceTest], counting: Mapping[st
     if twin:
         return f"duplicate of {twin}: both runs have the same start time"
     if others:
-        before, clocks = others[-1], (clock_of(others[-1]), clock_of(run))
+        before, clocks = others[-1], (clock_of(others[-1].began), clock_of(run.began))
         apart = min(_seconds(one) for one in (before, run)) * (1 - SHORT) - 2
         if None not in clocks and clocks[1] - clocks[0] < apart:  # type: ignore[operator]
             return f"clock: it began before {before.file} had ended"

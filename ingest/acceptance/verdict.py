@@ -87,13 +87,10 @@ def manifest_of(found: Mapping[str, Any], where: str) -> Manifest:
         loads = tuple(Load(**{name: load[name] for name in names if name in load}) for load in row["loads"])
         read = {part.name: row[part.name] for part in fields(AcceptanceTest)}
         tests.append(AcceptanceTest(**{**read, "loads": loads, "notes": tuple(map(one_line, row["notes"]))}))
-    lines = [
-        ManifestLine(
-            checked_id(row["id"], f"{where}: id"), row["priority"], None if value is None else float(value), row["unit"]
-        )
-        for row in found["requirements"]
-        for value in (row.get("value"),)
-    ]
+    lines = []
+    for row in found["requirements"]:
+        ident, value = checked_id(row["id"], f"{where}: id"), row.get("value")
+        lines.append(ManifestLine(ident, row["priority"], None if value is None else float(value), row["unit"]))
     return Manifest(
         one_line(found.get("site", "")),
         one_line(found.get("scale", "")),

@@ -117,8 +117,8 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
         notes += [f"{item}: {note}"] if note else []
         limiting += [f"{item}: {limit}"] if limit else []
         if price is not None and counts != OPTION:
-            times = award.years if counts == YEARLY else 1
-            (steps if counts == IN_STEPS else parts)[item] = _cost(price, times)
+            given = {"item_price": price, "item_count": award.years if counts == YEARLY else 1}
+            (steps if counts == IN_STEPS else parts)[item] = float(solve("item_cost", given))
         if remark := one_line(str(line.get("Remarks") or "")):
             limiting.append(f"{item}: remark: {remark}")
     if steps and not any(item.startswith(SYSTEM) for item in parts):
@@ -162,14 +162,10 @@ def _price(line: Mapping[str, Any]) -> tuple[float | None, str, str]:
         return price, "", f"'{QUANTITY}' is {many:g}, expected a whole number from 1"
     if one is None or many is None:
         return price, "", ""
-    cost = _cost(one, many)
+    cost = float(solve("item_cost", {"item_price": one, "item_count": many}))
     if price is not None and abs(price - cost) > ROUNDED * cost:
         return cost, f"states {price:,.2f}, {QUANTITY.lower()} times {UNIT_PRICE.lower()} is {cost:,.2f}", ""
     return cost, "", ""
-
-
-def _cost(price: float, count: float) -> float:
-    return float(solve("item_cost", {"item_price": price, "item_count": count}))
 
 
 class Ranked(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, overload
 
@@ -404,29 +404,20 @@ def response(
         raise UsageError(f"OFFER: '{twice}' is given twice, expected each offer once")
     if not 1 <= len(paths) <= MOST_OFFERS:
         raise UsageError(f"OFFER: found {len(paths)} offers, expected 1 to {MOST_OFFERS}")
-    lines: list[RequirementLine] = []
-    sheet, others, award, page_of = None, dict[str, Rows](), Award.read(None), dict[str, list[str]]()
-    own = set[str]()
+    read = cache(lambda path: (read_sheets(path), other_sheets(path)))
+    sheet, others, page_of, own = None, dict[str, Rows](), dict[str, list[str]](), set[str]()
     if place is not None and place.suffix.lower() == ".json":
-        lines, rows = requirement_lines.planned_lines(place)
-        award = Award.read(rows)
-    elif place is not None:
-        sheets, others, page_of = read_sheets(place), other_sheets(place), page_texts(place)
-        lines, sheet, award = (
-            requirement_lines.stated_lines(sheets),
-            sheets[REQUIREMENTS_SHEET],
-            Award.read(others.get(AWARD_SHEET)),
-        )
-        own = {text for one in sheets.values() for text in one.loose}
+        lines, awarding = requirement_lines.planned_lines(place)
+        award = Award.read(awarding)
+    else:
+        sheets, stating = read(place or paths[0])
+        lines, sheet = requirement_lines.stated_lines(sheets), sheets[REQUIREMENTS_SHEET]
+        award = Award.read(stating.get(AWARD_SHEET))
+        if place is not None:
+            others, page_of, own = stating, page_texts(place), {text for one in sheets.values() for text in one.loose}
     offers = []
     for path in paths:
-        returned, beside = read_sheets(path), other_sheets(path)
-        if place is None and sheet is None:
-            lines, sheet, award = (
-                requirement_lines.stated_lines(returned),
-                returned[REQUIREMENTS_SHEET],
-                Award.read(beside.get(AWARD_SHEET)),
-            )
+        returned, beside = read(path)
         filled_in = {one.id: one for one in compliance.offer_lines(returned[RESPONSE_SHEET])}
         against = compliance.contradictions(lines, filled_in)
         decided = decisions_on(asked["decisions"], path.stem, [one.stem for one in paths], [*(one.id for one in lines), OFFER])

@@ -91,9 +91,8 @@ def requirement_lines(sheet: Sheet) -> list[RequirementLine]:
             raise IngestError(f"{shown}: found {visible_word(priority)} {visible_word(stored)}, expected {expected}")
         clients = line.stored.get(form.CLIENTS)
         known = float(clients) if is_value(clients) else None
-        statement = str(line.stored.get(form.STATEMENT) or "")
+        statement, words = (str(line.stored.get(one) or "") for one in (form.STATEMENT, form.CONDITIONS))
         # Of an id that is listed twice the first line counts; the second one is reported as a difference.
-        words = str(line.stored.get(form.CONDITIONS) or "")
         rounded = head == form.REQUIRED
         one = RequirementLine(name, str(priority), value, base, known, rounded, statement, "", words, *_tested(words))
         found.setdefault(name, one)
@@ -175,15 +174,13 @@ def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLin
         shown = f"{brief(priority)} {brief(value)} {brief(unit)}"
         raise IngestError(f"{place}: found {shown}, expected one of {', '.join(PRIORITIES)}, a number from 0 and its unit")
     conditions = line.get("conditions")
-    clients = conditions.get("clients") if isinstance(conditions, Mapping) else None
-    known = float(clients) if is_value(clients) else None
+    named = conditions if isinstance(conditions, Mapping) else {}
+    held = (named.get(name) for name in ("clients", "fill", "queue_depth", "io_size"))
+    clients, fill, depth, size = (float(one) if is_value(one) else None for one in held)
+    waiting = None if depth is None or size is None else depth * size
+    words = "" if fill is None else f"at {fill * 100:.4g} % fill"
     stated = one_line(line.get("statement") or "")
-    held = conditions if isinstance(conditions, Mapping) else {}
-    fill, depth, size = (held.get(name) for name in ("fill", "queue_depth", "io_size"))
-    waiting = float(depth * size) if is_value(depth) and is_value(size) else None
-    words = f"at {fill * 100:.4g} % fill" if is_value(fill) else ""
-    share = float(fill) if is_value(fill) else None
-    return RequirementLine(ident, str(priority), float(value), unit, known, True, stated, "", words, share, waiting)
+    return RequirementLine(ident, str(priority), float(value), unit, clients, True, stated, "", words, fill, waiting)
 
 
 def term_line(ident: str, value: object, text: str, bound: str) -> RequirementLine:

@@ -21,7 +21,6 @@ from ingest.acceptance.service_limits import DEGRADED, JUDGED
 from ingest.acceptance.test_spec import TOOLS, Observed, Run
 from ingest.acceptance.tools import elbencho, fio
 from ingest.acceptance.tools import ior as ior_files
-from ingest.acceptance.tools import mdtest as mdtest_files
 from ingest.acceptance.tools.job_files import unlike_span
 from ingest.site.service_records import records
 
@@ -355,8 +354,8 @@ def of_run(ctx=1000, usr=1.0, disk=1000):
 
 
 def of_ior(**changed):
-    figures = {"iops": 1024, "wrRdTime": 100.0, "totalTime": 100.0, **changed}
-    return ior_files._contradictions(figures, 1000, 1000, "")[0]
+    figures = {"requests": 1024, "moving": 100.0, "whole": 100.0, **changed}
+    return [*ior_files._contradictions(1000, 1000, **figures)]
 
 
 def of_elbencho(rate):
@@ -368,7 +367,7 @@ def of_elbencho(rate):
 
 
 def of_span(seconds, **how):
-    return [*unlike_span("01/05/2026 10:00:00", "01/05/2026 10:01:40", mdtest_files.CLOCK, seconds, **how)]
+    return [*unlike_span("01/05/2026 10:00:00", "01/05/2026 10:01:40", seconds, **how)]
 
 
 def of_clocks(days, span=0.0):
@@ -383,7 +382,7 @@ def of_clocks(days, span=0.0):
     (lambda mean: of_fio(mean=mean), 1.0505e6, 1.0519e6),
     (lambda most: of_fio(bw_samples=10, bw_max=1e9 / 1024 / most), 1.495, 1.505),
     (lambda few: of_fio(bw_samples=few, bw_max=1e9 / 2048), 9, 10),
-    (lambda time: of_ior(wrRdTime=100 / time), 1.0495, 1.0505), (lambda time: of_ior(totalTime=time), 95.3, 95.1),
+    (lambda time: of_ior(moving=100 / time), 1.0495, 1.0505), (lambda time: of_ior(whole=time), 95.3, 95.1),
     (of_elbencho, 1.0520e9, 1.0530e9), (of_span, 106.9, 107.1),
     (lambda time: of_span(time, all_timed=True), 20.1, 19.9), (of_clocks, 89.9, 90.1),
     (lambda span: of_clocks(40, span), 29.9, 30.1),

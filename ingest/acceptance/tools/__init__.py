@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ class LoadGenerator(NamedTuple):
 
     version: str
     job_files: Callable[[Task], dict[str, str]]
-    loads: Callable[[Task], tuple[Load, ...]] = attrgetter("loads")
+    loads: Callable[[Task], tuple[Load, ...]]
     parameters: Callable[[Task], dict[str, Any]] = lambda _: {}
 
 

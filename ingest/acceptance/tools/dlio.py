@@ -11,6 +11,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import (
+    ROUNDED,
     Task,
     data_scripts,
     launch,
@@ -37,8 +38,9 @@ RECORD_BYTES = {"full": 128 * 2**20, "1node": 128 * 2**10}
 REHEARSAL_FILES, REHEARSAL_EPOCHS = 256, 2
 #: MLPerf Storage: its version, the suffix of the ids of its tests and folder of its scripts, and its epochs.
 MLPERF_VERSION, MLPERF, MLPERF_EPOCHS = "3.0", "mlperf", 5
-#: Of a summary: the settings that it shows, and the rate.
+#: Of a summary: the settings that it shows, these and the record length, which it omits, and the rate.
 SHOWN = ("num_accelerators", "num_files_train", "num_samples_per_file", "epochs")
+EXPECTED = (*SHOWN, "record_length_bytes")
 RATE = "train_throughput_mean_samples_per_second"
 
 
@@ -62,16 +64,12 @@ def job_files(task: Task) -> dict[str, str]:
     import yaml
 
     ident, load, clients = task.ident, task.load, task.data_clients
-    text = (
-        comment(f"{ident}: {task.requirement.statement}")
-        + "\n"
-        + yaml.safe_dump(_workload(task, load.clients), sort_keys=False)
-    )
+    tested = yaml.safe_dump(_workload(task, load.clients), sort_keys=False)
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
     run = '$LAUNCH dlio_benchmark workload={} {} ++hydra.run.dir="{}" --config-dir="$here"'
     training = run.format(ident, "++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
     start, runs = launch(load.clients, 1, task.rehearsal), [*repeated(task, "", [training], drops=True)]
-    files = {f"dlio/workload/{ident}.yaml": text}
+    files = {f"dlio/workload/{ident}.yaml": f"{comment(f'{ident}: {task.requirement.statement}')}\n{tested}"}
     if task.rehearsal:
         return files | own_script(task, "dlio", [start, run.format(ident, making, "$TARGET/making"), *runs])
     enter = 'cd "$TARGET"'
@@ -86,13 +84,8 @@ def job_files(task: Task) -> dict[str, str]:
 def parameters(task: Task) -> dict[str, Any]:
     """Values that a summary must show, and the record length, which DLIO's summary omits."""
     found = _workload(task, task.load.clients)
-    return _shown(
-        task.load.clients, found["dataset"]["num_files_train"], found["train"]["epochs"], RECORD_BYTES[task.setting.scale]
-    )
-
-
-def _shown(accelerators: int, files: int, epochs: int, record_bytes: int) -> dict[str, Any]:
-    return dict(zip((*SHOWN, "record_length_bytes"), (accelerators, files, 1, epochs, record_bytes), strict=True))
+    files, epochs = found["dataset"]["num_files_train"], found["train"]["epochs"]
+    return dict(zip(EXPECTED, (task.load.clients, files, 1, epochs, RECORD_BYTES[task.setting.scale]), strict=True))
 
 
 def _workload(task: Task, clients: int) -> dict[str, Any]:
@@ -168,7 +161,8 @@ def mlperf_parameters(task: Task) -> dict[str, Any]:
     """Values that a summary must show, and the record length, which it omits."""
     given = _mlperf_given(task)
     accelerators, record_bytes = int(given["benchmark_accelerators"]), int(given["mlperf_record_bytes"])
-    return _shown(accelerators, int(solve("benchmark_files_up", given)), MLPERF_EPOCHS, record_bytes)
+    files = int(solve("benchmark_files_up", given))
+    return dict(zip(EXPECTED, (accelerators, files, 1, MLPERF_EPOCHS, record_bytes), strict=True))
 
 
 def _mlperf_given(task: Task) -> Mapping[str, Num]:
@@ -232,10 +226,6 @@ def _recorded(path: Path) -> dict[str, str]:
         raise IngestError(f"{path}: found no whole YAML, expected the settings that DLIO writes") from None
     whole = found.get("workload") if isinstance(found, dict) else None
     return flat(whole) if isinstance(whole, dict) else {}
-
-
-#: Share by which the rates of the epochs may differ from their mean, and their time from that between start and end.
-ROUNDED = 0.05
 
 
 def _contradictions(found: Mapping[str, Any], each: Sequence[float], rate: float) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ingest.acceptance.loads import SHARED_FILES, USUAL_THREADS
 from ingest.acceptance.test_spec import Load, Observed, Run
-from ingest.acceptance.tools.job_files import WAITING, Task, data_scripts, number, own_script, parsed, repeated, table
+from ingest.acceptance.tools.job_files import ROUNDED, WAITING, Task, data_scripts, number, own_script, parsed, repeated, table
 from ingest.errors import IngestError
 
 #: The first whose JSON lists the settings of a run.
@@ -61,25 +61,18 @@ def read(text: str, path: str) -> list[Run] | None:
     """
     if not text.lstrip().startswith("{") or '"phase_type"' not in text:
         return None
-    runs = [run for run in _from_json(text, path) if not run.test.endswith(".fill")]
-    if not runs:
+    runs: list[Run] = []
+    # Concatenated objects: elbencho appends one for each phase.
+    while text := text.strip():
+        phase, end = parsed(text, 0, path, "elbencho's JSON")
+        phase, text = table(phase, path), text[end:]
+        if str(phase.get("phase_type")) in DATA:
+            config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
+            latencies = table(table(last.get("latency", {}), f"{path}: latency").get("IO", {}), f"{path}: latency.IO")
+            runs.append(_run({**phase, **config, **last, **latencies}, path))
+    if not (runs := [run for run in runs if not run.test.endswith(".fill")]):
         raise IngestError(f"{path}: found no read or write phase in elbencho's results, expected at least one")
     return runs
-
-
-def _from_json(text: str, path: str) -> Iterator[Run]:
-    """Concatenated objects: elbencho appends one for each phase."""
-    position = 0
-    while position < len(text.rstrip()):
-        while text[position].isspace():
-            position += 1
-        phase, position = parsed(text, position, path, "elbencho's JSON")
-        phase = table(phase, path)
-        if str(phase.get("phase_type")) not in DATA:
-            continue
-        config, last = (table(phase.get(name), f"{path}: {name}") for name in ("config", "last_done"))
-        latencies = table(table(last.get("latency", {}), f"{path}: latency").get("IO", {}), f"{path}: latency.IO")
-        yield _run({**phase, **config, **last, **latencies}, path)
 
 
 def _run(facts: Mapping[str, Any], path: str) -> Run:
@@ -118,10 +111,6 @@ def _run(facts: Mapping[str, Any], path: str) -> Run:
     load = replace(load, rate=least, contradictions=tuple(_contradictions(load, facts, path)))
     version, began, command = (str(facts.get(name, "")) for name in ("version", "iso_start_date", "command"))
     return Run("elbencho", path, load.name, (load,), version, began=began, command=command)
-
-
-#: Share by which figures that elbencho rounds may differ.
-ROUNDED = 0.05
 
 
 def _contradictions(load: Observed, facts: Mapping[str, Any], path: str) -> Iterator[str]:

@@ -260,14 +260,15 @@ def read(text: str, path: str) -> list[Run] | None:
     shared = table(found.get("global options", {}), f"{path}: global options")
     groups = grouped((str(job.get("jobname")), job) for job in jobs)
     loads = tuple(_load(name, group, shared, f"{path}: {name}", path) for name, group in groups.items())
-    for whole, way, key in ((one, way, key) for one in sums for way in ("read", "write") for key in ("io_bytes", "total_ios")):
+    unlike: list[str] = []
+    for whole, way, key in ((one, way, key) for one in sums for way in DATA for key in ("io_bytes", "total_ios")):
         parts = [number(table(job.get(way, {}), path).get(key, 0), f"{path}: {key}") for job in jobs]
         stated = number(table(whole.get(way, {}), path).get(key, 0), f"{path}: {key}")
         if stated != sum(parts):
-            told = f"{way} {key}: found {sum(parts):,.0f} of all threads, expected {stated:,.0f}, the sum of the driver"
-            loads = (replace(loads[0], contradictions=(*loads[0].contradictions, told)), *loads[1:])
+            unlike.append(f"{way} {key}: found {sum(parts):,.0f} of all threads, expected {stated:,.0f}, the sum of the driver")
     test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
-    loads = (replace(loads[0], remarks=(*loads[0].remarks, *_undone(found, jobs, loads, path))), *loads[1:])
+    remarks = (*loads[0].remarks, *_undone(found, jobs, loads, path))
+    loads = (replace(loads[0], contradictions=(*loads[0].contradictions, *unlike), remarks=remarks), *loads[1:])
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", found.get("timestamp", "")))
     hosts = tuple(sorted({str(job["hostname"]) for job in jobs if "hostname" in job}))
     clocks = (str(found.get("timestamp", "")), str(found.get("time", "")))
@@ -305,20 +306,16 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     seconds = (max(ends) if metadata else min(ends)) / 1000
     depth = int(number(options.get("iodepth", 1), f"{where}: iodepth"))
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
-    stated: list[float] = []
-    rates: list[float] = []
-    clients: dict[tuple[str, str], float] = {}
-    for job, part in zip(jobs, moving, strict=True):
-        stated.append(number(part.get("bw_bytes"), f"{where}: bw_bytes"))
-        spent, done = (number(part.get(key, 0), f"{where}: {key}") for key in ("runtime", "io_bytes"))
-        # Milliseconds are whole numbers: beyond that the lower of two figures counts.
-        rates.append(min(stated[-1], done / (spent - 1) * 1000) if spent > 1 and done else stated[-1])
-        client = (str(job.get("hostname")), str(job.get("port")))
-        clients[client] = clients.get(client, 0) + rates[-1]
-    pace = {"slowest_client_rate": min(clients.values()), "mean_client_rate": statistics.fmean(clients.values())}
+    stated = [number(part.get("bw_bytes"), f"{where}: bw_bytes") for part in moving]
+    # Milliseconds are whole numbers: beyond that the lower of two figures counts.
+    timed = zip(stated, ends, values(direction, "io_bytes"), strict=True)
+    rates = [min(rate, done / (spent - 1) * 1000) if spent > 1 and done else rate for rate, spent, done in timed]
+    names = [(str(job.get("hostname")), str(job.get("port"))) for job in jobs]
+    clients = [sum(some) for some in grouped(zip(names, rates, strict=True)).values()]
+    pace = {"slowest_client_rate": min(clients), "mean_client_rate": statistics.fmean(clients)}
     # One entry for each thread, unless group reporting sums them.
-    grouped = "group_reporting" in options
-    threads = len(clients) * int(number(options.get("numjobs", 1), f"{where}: numjobs")) if grouped else len(jobs)
+    summed = "group_reporting" in options
+    threads = len(clients) * int(number(options.get("numjobs", 1), f"{where}: numjobs")) if summed else len(jobs)
     mixed = direction == "write" and sum(values("read", "total_ios")) > 0
     rw = str(options.get("rw", options.get("readwrite", "")))
     size = str(options.get("size", ""))
@@ -379,7 +376,7 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         latency_99=latency_99,
         # From the bandwidth logs next to a result, if there is one of each thread.
         lowest_second=lowest_second(logs, seconds) if len(logs) == len(jobs) else None,
-        slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients.values()) else None,
+        slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients) else None,
         recorded=tuple(recorded),
         contradictions=tuple(unlike.values()),
         remarks=tuple(remarks),

@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.acceptance.test_spec import Load, Observed, Run
 from ingest.acceptance.tools.job_files import (
+    ROUNDED,
     Task,
     data_scripts,
     elsewhere,
@@ -69,8 +70,6 @@ COLUMNS = {"access": "access", "bwMiB": "bw(MiB/s)", "iops": "IOPS", "blockKiB":
            "wrRdTime": "wr/rd(s)", "totalTime": "total(s)"}  # fmt: skip
 #: option of the command line -> how IOR prints it
 ECHOED = {"a": "api", "o": "test filename", "D": "stonewallingTime", "s": "segments"}
-#: how IOR writes its start and its end
-CLOCK = "%a %b %d %H:%M:%S %Y"
 
 
 def read(text: str, path: str) -> list[Run] | None:
@@ -89,7 +88,7 @@ def read(text: str, path: str) -> list[Run] | None:
     loads = [_observed(result, options, command, test, errors, f"{path}: IOR") for result in results]
     told = [one for option, name in ECHOED.items() for one in elsewhere(command, option, options.get(name), name)]
     told += [f"{name}: not in the result" for name in ECHOED.values() if name not in options]
-    told += unlike_span(began, options.get("Finished", ""), CLOCK, sum(load.seconds or 0 for load in loads))
+    told += unlike_span(began, options.get("Finished", ""), sum(load.seconds or 0 for load in loads))
     told += _summed(text, results, path)
     if re.search(r"Stat\(\) of aggregate file size\s+= 0$", text, re.MULTILINE):
         told.append("bytes: found none in the files, expected those that were moved")
@@ -149,8 +148,10 @@ def _observed(
     sizes = {name: number(result.get(name), f"{where}: {name}") for name in ("blockKiB", "xferKiB")}
     dataset = {"block_kibibytes": sizes["blockKiB"], "segments_of_a_task": segments, "tasks": tasks}
     mebibytes = number(result.get("bwMiB"), f"{where}: bandwidth")
-    told, by_requests = _contradictions(result, mebibytes, sizes["xferKiB"], where)
+    requests, moving, whole = (number(result[name], f"{where}: {name}") for name in ("iops", "wrRdTime", "totalTime"))
+    told = _contradictions(mebibytes, sizes["xferKiB"], requests, moving, whole)
     # Beyond what IOR rounds the lower of several figures counts.
+    by_requests = (requests + 0.01) * (moving + 0.01) * sizes["xferKiB"] / max(whole - 0.01, 0.01) / 1024
     mebibytes = min(mebibytes, by_requests)
     return Observed(
         name=test,
@@ -161,7 +162,7 @@ def _observed(
         io_bytes=float(solve("bytes_from_kibibytes", {"reported_kibibytes": sizes["xferKiB"]})),
         clients=nodes,
         threads=tasks,
-        seconds=number(result.get("wrRdTime"), f"{where}: wr/rd"),
+        seconds=moving,
         dataset_bytes=float(solve("bytes_of_all_tasks", dataset)),
         direct="--posix.odirect" in command or "useO_DIRECT=1" in command,
         # Another node reads the data, which exceed the memory of each node.
@@ -171,23 +172,13 @@ def _observed(
     )
 
 
-#: Share by which rates that IOR rounds may differ.
-ROUNDED = 0.05
-
-
-def _contradictions(result: Mapping[str, Any], mebibytes: float, kibibytes: float, where: str) -> tuple[list[str], float]:
-    """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes; and the rate by the
-    requests, in MiB/s.
+def _contradictions(mebibytes: float, kibibytes: float, requests: float, moving: float, whole: float) -> Iterator[str]:
+    """Where the rate of all phases and the requests of the transfer phase move unlike numbers of bytes.
 
     The latency that IOR prints is none of its requests: in runs of a least duration it is that of one pass over the blocks.
     """
-    told, names = list[str](), ("iops", "wrRdTime", "totalTime")
-    requests, moving, whole = (number(result[name], f"{where}: {name}") for name in names)
     by_rate, by_requests = mebibytes * whole * 1024, requests * moving * kibibytes
     if abs(by_rate - by_requests) > ROUNDED * by_requests:
-        told.append(
-            f"bytes: found {by_rate:,.0f} KiB by rate and time, expected {by_requests:,.0f} KiB by requests and their size"
-        )
+        yield f"bytes: found {by_rate:,.0f} KiB by rate and time, expected {by_requests:,.0f} KiB by requests and their size"
     if moving > whole * (1 + ROUNDED):
-        told.append(f"time: found {moving:g} s of transfers, expected at most the {whole:g} s of all phases")
-    return told, (requests + 0.01) * (moving + 0.01) * kibibytes / max(whole - 0.01, 0.01) / 1024
+        yield f"time: found {moving:g} s of transfers, expected at most the {whole:g} s of all phases"

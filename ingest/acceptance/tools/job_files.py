@@ -6,8 +6,9 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -196,18 +197,41 @@ def elsewhere(command: str, option: str, found: object, what: str) -> Iterator[s
         yield f"{what}: found {found}, expected {given} of the command line"
 
 
-#: Share by which the phases that a tool times may exceed its whole time, beside the seconds that its clock cuts off; and how
-#: often, and beside how many seconds, they must fill it.
+#: How IOR and mdtest write a time.
+CLOCKS = ("%a %b %d %H:%M:%S %Y", "%m/%d/%Y %H:%M:%S")
+
+
+def clock_of(written: str) -> float | None:
+    """A time as a tool writes it, in seconds since 1970; without its zone, as of UTC.
+
+    >>> [clock_of(one) for one in ("1767607200000", "Mon Jan  5 10:00:00 2026", "")]
+    [1767607200.0, 1767607200.0, None]
+    """
+    written = written.strip()
+    if written.isdigit():
+        number = float(written)
+        return number / 1000 if number >= 1e11 else number
+    with suppress(ValueError):
+        found = datetime.fromisoformat(written)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    for form in CLOCKS:
+        with suppress(ValueError):
+            return datetime.strptime(written, form).replace(tzinfo=UTC).timestamp()
+    return None
+
+
+#: Share by which figures that a tool rounds may differ, as phases may exceed its whole time, beside the seconds that its clock
+#: cuts off; and how often, and beside how many seconds, phases must fill it.
 ROUNDED, CUT_SECONDS, FILLED, BESIDE_SECONDS = 0.05, 2, 0.5, 60
 
 
-def unlike_span(began: str, ended: str, clock: str, phases: float, *, all_timed: bool = False) -> Iterator[str]:
+def unlike_span(began: str, ended: str, phases: float, *, all_timed: bool = False) -> Iterator[str]:
     """Where the time between start and end does not hold the seconds of the phases, or is not filled by `all_timed` ones."""
-    try:
-        span = (datetime.strptime(ended, clock) - datetime.strptime(began, clock)).total_seconds()
-    except ValueError:
+    first, last = clock_of(began), clock_of(ended)
+    if first is None or last is None:
         yield "time: no start and end in the result"
         return
+    span = last - first
     if phases > span * (1 + ROUNDED) + CUT_SECONDS or (all_timed and phases < (span - BESIDE_SECONDS) * FILLED):
         yield f"time: found {span:,g} s between start and end, expected {phases:,.0f} s of what it did"
 

@@ -65,8 +65,6 @@ _RATE = re.compile(r"^[ \t]*File (creation|stat|read|removal)[ \t]*:?[ \t](.*)$"
 #: the last columns of a rate: max, min, mean and deviation of whole iterations
 COLUMNS = 4
 OPERATIONS = {"creation": "create", "stat": "stat", "read": "open", "removal": "remove"}
-#: how mdtest writes its start and its end
-CLOCK = "%m/%d/%Y %H:%M:%S"
 #: option -> operation under test; every run creates files
 PHASE_OPTIONS = (("-E", "open"), ("-T", "stat"), ("-C", "create"))
 
@@ -135,7 +133,7 @@ def _contradictions(rows: Sequence[tuple[str, list[str]]], load: Observed, text:
     rates = [float(cells[-2]) for _, cells in rows]
     phases = sum(load.handled / rate for rate in rates if rate) if load.handled else 0.0
     began, ended = (group(_AT.format(word), text) for word in ("started", "finished"))
-    yield from unlike_span(began, ended, CLOCK, phases, all_timed=phases > 0)
+    yield from unlike_span(began, ended, phases, all_timed=phases > 0)
     ranks, counted = (group(rf"^{line} files", text) or "0" for line in (r"(\d+) tasks, \d+", r"\d+ tasks, (\d+)"))
     if load.handled and (int(ranks) != load.threads or int(counted) * passes != load.handled):
         expected = f"{load.handled / passes:,.0f} of {load.threads}"
