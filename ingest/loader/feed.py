@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
-from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
@@ -322,6 +322,10 @@ def feed(
         step = every[name]
         return Quantity(float(step.value), unit_of(name), *((step.source.low, step.source.high) if step.source else ()))
 
+    def missing() -> dict[str, str]:
+        found = {**unknown, **{name: BEYOND[name] for name in REMEDIES if name not in every}}
+        return {name: found[name] for name in shown if name in found}
+
     def tables() -> dict[str, list[dict[str, Any]]]:
         curve = {"utilization": _curve(known, first, every, count, draws)}
         return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, first, count, draws)}
@@ -335,11 +339,7 @@ def feed(
     answer = Feed(
         question=QUESTION,
         heading=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
-        chosen={
-            name: {"value": word, "from": "default" if usual.get(name) else "user"}
-            for name, word in words.items()
-            if word is not None
-        },
+        chosen=chosen_words({name: (word, not usual.get(name)) for name, word in words.items() if word is not None}),
         known=known,
         results=Deferred(
             lambda: {
@@ -347,13 +347,7 @@ def feed(
             },
             ready,
         ),
-        unknown=Deferred(
-            lambda: {
-                name: BEYOND[name] if beyond else unknown[name]
-                for name in shown
-                if (beyond := name in REMEDIES and name not in every) or name in unknown
-            }
-        ),
+        unknown=Deferred(missing),
         tables=Deferred(tables),
         cautions=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,

@@ -12,6 +12,7 @@ from ingest.architecture.hf_config import MAX_LAYERS
 from ingest.architecture.model_description import HEAD_WIDTH, of_numbers
 from ingest.architecture.structure import Architecture, Numbers, numbers_in
 from ingest.engine.messages import option_error
+from ingest.engine.question import Declared, option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, revised
@@ -213,6 +214,12 @@ def largest(fits: Callable[[int], bool], step: int = 1) -> int:
         middle = (low + high) // (2 * step) * step
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def largest_option(machine: str) -> Declared:
+    """The option of a question that searches the largest model which a machine, in words, holds."""
+    ways = "by --set hidden_size or --set layers, else of width 128 × layers; with --set experts, one of experts."
+    return option(f"The largest model that {machine} hold: {ways}", default=False)
 
 
 def largest_model(

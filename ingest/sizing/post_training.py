@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in
 from ingest.engine.registry import needs_below, solve, steps_below
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -272,11 +272,8 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         why = Message("the bandwidth of the storage is not known", supply=("write_bandwidth", "read_bandwidth"))
         results = {name: one for name, one in results.items() if name not in OF_SYNCS or not one.value}
         unknown |= {name: why for name in OF_SYNCS if name not in results}
-    chosen = {"model": {"value": model, "from": "user"}} if model is not None else {}
-    chosen |= {
-        name: {"value": word, "from": "default" if found.usual.get(name) == word else "user"}
-        for name, word in found.words.items()
-    }
+    words = {name: (word, found.usual.get(name) != word) for name, word in found.words.items()}
+    chosen = chosen_words({**({"model": (model, True)} if model is not None else {}), **words})
     # What changes the choice: full or delta, the spacing of anchors, a file system or an object store.
     tables = {"publishing": partial(_publishing, known), "anchors": partial(_anchors, known),
               "paths": partial(_paths, known, catalog)}  # fmt: skip
