@@ -322,10 +322,6 @@ def feed(
         step = every[name]
         return Quantity(float(step.value), unit_of(name), *((step.source.low, step.source.high) if step.source else ()))
 
-    def missing() -> dict[str, str]:
-        found = {**unknown, **{name: BEYOND[name] for name in REMEDIES if name not in every}}
-        return {name: found[name] for name in shown if name in found}
-
     def tables() -> dict[str, list[dict[str, Any]]]:
         curve = {"utilization": _curve(known, first, every, count, draws)}
         return curve if cache in (None, "staged") else {**curve, "epochs": _epochs(known, first, count, draws)}
@@ -347,7 +343,13 @@ def feed(
             },
             ready,
         ),
-        unknown=Deferred(missing),
+        unknown=Deferred(
+            lambda: {
+                name: unknown[name] if name in unknown else BEYOND[name]
+                for name in shown
+                if name in unknown or (name in REMEDIES and name not in every)
+            }
+        ),
         tables=Deferred(tables),
         cautions=tuple(_warnings(known, rate, loader, first, own)),
         catalog=catalog,

@@ -329,12 +329,13 @@ def post_training(
     width = settings.get("published_bytes_per_parameter", WIDTHS[precision])
     if (encoding := asked.get("encoding")) is not None:
         one_of("--encoding", encoding, ENCODINGS)
-    encoding = encoding or _usual_encoding(width)
+    usual_encoding = USUAL_ENCODING if width == MEASURED_WIDTH else PLAIN_ENCODING
+    encoding = encoding or usual_encoding
     if encoding == USUAL_ENCODING and width != MEASURED_WIDTH and "change_bytes" not in settings:
         why = f": {encoding} was measured for 16-bit weights, not for those of {width:g} B; expected {PLAIN_ENCODING}"
         raise UsageError(Message(Option("encoding"), why, supply=(Option("set.change_bytes", "SIZE"),)))
     trained, frozen = ALGORITHMS[algorithm]
-    usual = {"publish": USUAL_PUBLISHED, "algorithm": USUAL_ALGORITHM, "encoding": _usual_encoding(width)}
+    usual = {"publish": USUAL_PUBLISHED, "algorithm": USUAL_ALGORITHM, "encoding": usual_encoding}
     given: dict[str, Input] = {
         **DEFAULTS,
         **size.given,
@@ -404,10 +405,6 @@ def post_training(
         cautions += [finding("W107", words={"share": known.given["changed_share"].origin})]
         cautions += [finding("W110", known.find), finding("W111", known.find)]
     return PostTraining(known, size, saved, words, usual, frozenset(left_out), (*size.warnings, *messages(cautions)))
-
-
-def _usual_encoding(width: float) -> str:
-    return USUAL_ENCODING if width == MEASURED_WIDTH else PLAIN_ENCODING
 
 
 def _share(written: str | float | None) -> dict[str, Input]:

@@ -284,7 +284,12 @@ def train(
     run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
-    chosen = _chosen(run, asked["mode"])
+    mode = asked["mode"]
+    words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
+    if rate is not None:
+        words["precision"] = (rate.precision, rate.job.precision is not None)
+        words["basis"] = (rate.level.basis, rate.job.basis != "auto")
+    chosen = chosen_words({name: one for name, one in words.items() if one[0] is not None})
     if asked["algorithm"]:
         chosen["algorithm"] = {"value": asked["algorithm"], "from": "user"}
     currency = configuration()
@@ -472,15 +477,6 @@ def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
         size = float(f"{batch.value:.3g}")
         yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
-
-
-def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
-    rate = run.rate
-    words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
-    if rate is not None:
-        words["precision"] = (rate.precision, rate.job.precision is not None)
-        words["basis"] = (rate.level.basis, rate.job.basis != "auto")
-    return chosen_words({name: one for name, one in words.items() if one[0] is not None})
 
 
 def _warnings(
