@@ -399,7 +399,12 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
     known = _schedule(sized.known, numbers, settings)
     runs, seed = int(known.value("simulated_runs")), int(known.value("simulation_seed"))
     where = f"{runs:,} runs of {display(known.value('training_seconds'), 's', binary=False)}, seed {seed}"
-    shares, *ends = (_simulated(each, interrupts) for each in (known, *_at_ends(known)))
+    # What one does not know of interrupts, restarts and drains moves the goodput more than chance does: inputs at the ends of
+    # their ranges that make it smallest, and largest.
+    tree = Tree(known.steps_of("goodput_closed_form", *OF_RUN))
+    corners = ({name: Input(tree.value(name, corner)) for name in OF_RUN} for corner in tree.corners("goodput_closed_form"))
+    ended = [Quantities({**known.given, **values}) for values in corners]
+    shares, *ends = (_simulated(each, interrupts) for each in (known, *ended))
     results = {}
     for name, field in SIMULATED.items():
         # The mean of all runs; from the least P10 to the largest P90 of typical inputs and of those at their ends.
@@ -482,16 +487,6 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
         known.state("restore_bandwidth_bought")
     known.adopt(sized.find_all(tuple(name for name in SCHEDULE if name not in given and name != "restart_seconds")))
     return known
-
-
-def _at_ends(known: Quantities) -> list[Quantities]:
-    """The run where its inputs are at the ends of their ranges that make the goodput smallest, and largest.
-
-    What one does not know of interrupts, restarts and drains moves the goodput more than chance does.
-    """
-    tree = Tree(known.steps_of("goodput_closed_form", *OF_RUN))
-    ends = ({name: Input(tree.value(name, corner)) for name in OF_RUN} for corner in tree.corners("goodput_closed_form"))
-    return [Quantities({**known.given, **values}) for values in ends]
 
 
 def _simulated(known: Quantities, interrupts: Interrupts | None) -> Shares:

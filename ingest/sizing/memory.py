@@ -53,7 +53,7 @@ from ingest.sizing.memory_inputs import (
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, Layout, largest_model, largest_option, search
+from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
@@ -240,7 +240,7 @@ class StateOptions(PreferenceOptions, total=False):
         ),
     ]
     search: Annotated[bool, option("Finds the layouts that hold a step at sequence_length, fewest GPUs first.", default=False)]
-    largest: Annotated[bool, largest_option("these GPUs")]
+    largest: Annotated[bool, option(f"The largest model that these GPUs {SHAPES}", default=False)]
 
 
 class MemoryOptions(LayoutOptions, StepOptions, StateOptions, CommonOptions, total=False):

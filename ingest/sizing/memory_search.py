@@ -12,7 +12,6 @@ from ingest.architecture.hf_config import MAX_LAYERS
 from ingest.architecture.model_description import HEAD_WIDTH, of_numbers
 from ingest.architecture.structure import Architecture, Numbers, numbers_in
 from ingest.engine.messages import option_error
-from ingest.engine.question import Declared, option
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, revised
@@ -38,6 +37,8 @@ PARTS = {
 }
 
 
+#: What the help of `--largest` says of the shapes, after the machine that holds the model.
+SHAPES = "hold: by --set hidden_size or --set layers, else of width 128 × layers; with --set experts, one of experts."
 #: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
 VERY_MANY, NEUTRAL = 1e8, 1.0
 
@@ -214,12 +215,6 @@ def largest(fits: Callable[[int], bool], step: int = 1) -> int:
         middle = (low + high) // (2 * step) * step
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def largest_option(machine: str) -> Declared:
-    """The option of a question that searches the largest model which a machine, in words, holds."""
-    ways = "by --set hidden_size or --set layers, else of width 128 × layers; with --set experts, one of experts."
-    return option(f"The largest model that {machine} hold: {ways}", default=False)
 
 
 def largest_model(

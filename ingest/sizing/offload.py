@@ -28,7 +28,7 @@ from ingest.sizing.job import (
     settings_of,
     shape_in,
 )
-from ingest.sizing.memory_search import largest_model, largest_option
+from ingest.sizing.memory_search import SHAPES, largest_model
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (
     AWAY,
@@ -192,7 +192,7 @@ class TrainingOptions(TypedDict, total=False):
     ]
     no_recompute: Annotated[bool, option("Keep all activations instead of recomputing them.", default=False)]
     no_overlap: Annotated[bool, option("Let compute wait for every transfer.", default=False)]
-    largest: Annotated[bool, largest_option("GPUs, hosts and drives of the nodes")]
+    largest: Annotated[bool, option(f"The largest model that GPUs, hosts and drives of the nodes {SHAPES}", default=False)]
     optimizer_on_gpu: Annotated[
         str | None,
         option(
