@@ -99,7 +99,7 @@ def _told(asked: Asked, answer: Any, form: str | None, output: Sequence[str] = (
     if needed and needed in answer.unknown and not unmet:
         raise IngestError(answer.unknown[why])
     if explain is not None:
-        hand_over(Explanation.of(answer, explain), form, output, warnings=answer.warnings)
+        hand_over(Explanation(explain, answer, answer.derivation(explain)), form, output, warnings=answer.warnings)
     else:
         hand_over(answer, form, output, asked.book, warnings=asked.cautions and asked.cautions(answer))
     if unmet:
@@ -185,7 +185,8 @@ def _fit(
     if explain is not None:
         if len(found.systems) != 1:
             raise UsageError(f"--explain: found {len(found.systems)} systems, expected --storage with one")
-        explanation = Explanation.of(found.systems[0].answer, found.systems[0].quantity(explain))
+        answer, name = found.systems[0].answer, found.systems[0].quantity(explain)
+        explanation = Explanation(name, answer, answer.derivation(name))
         hand_over(explanation, form, output, warnings=found.warnings)
     else:
         hand_over(found, form, output, fit_workbook, page=partial(page_for, found, chosen_option(VERBOSE)))

@@ -82,18 +82,8 @@ def default_text(value: float, unit: str) -> str:
     return f"{value:,g}" if value != int(value) else f"{int(value):,}"
 
 
-def option(
-    help: str,
-    metavar: str = "N",
-    *,
-    quantity: str = "",
-    default: Any = None,
-    usual: Mapping[str, Any] | str = "",
-    many: bool = False,
-    choices: Iterable[str] = (),
-) -> Declared:
-    """Declare an option, as the annotation of its type: `Annotated[str | None, option("…")]`."""
-    return Declared(help, metavar, quantity, default, usual, many, choices)
+#: Declares an option, as the annotation of its type: `Annotated[str | None, option("…")]`.
+option = Declared
 
 
 class Argument(NamedTuple):
@@ -190,6 +180,11 @@ def in_words_of_command(error: IngestError, options: Collection[str]) -> IngestE
     """A refusal whose advice names options of one command alone."""
     error.args = tuple(in_words_of(options, one) for one in error.args)
     return error
+
+
+def chosen_words(words: Mapping[str, tuple[Any, bool]]) -> dict[str, dict[str, Any]]:
+    """Options that are words, each with whether the user states it, as an answer lists them: with their origin."""
+    return {name: {"value": word, "from": "user" if stated else "default"} for name, (word, stated) in words.items()}
 
 
 class Shown(NamedTuple):

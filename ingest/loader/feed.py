@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
-from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
@@ -335,11 +335,7 @@ def feed(
     answer = Feed(
         question=QUESTION,
         heading=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
-        chosen={
-            name: {"value": word, "from": "default" if usual.get(name) else "user"}
-            for name, word in words.items()
-            if word is not None
-        },
+        chosen=chosen_words({name: (word, not usual.get(name)) for name, word in words.items() if word is not None}),
         known=known,
         results=Deferred(
             lambda: {
@@ -349,9 +345,9 @@ def feed(
         ),
         unknown=Deferred(
             lambda: {
-                name: BEYOND[name] if beyond else unknown[name]
+                name: unknown[name] if name in unknown else BEYOND[name]
                 for name in shown
-                if (beyond := name in REMEDIES and name not in every) or name in unknown
+                if name in unknown or (name in REMEDIES and name not in every)
             }
         ),
         tables=Deferred(tables),

@@ -23,7 +23,7 @@ from ingest.loader.stall import Loader, Utilization, longest_latency, tried
 from ingest.site.schema import quantities_at
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.dataset import dataset
-from ingest.sizing.decoding import encoding_chosen, place_threads
+from ingest.sizing.decoding import place_threads
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.job import encoding_in, encoding_of
 from ingest.sizing.rules import applying, finding
@@ -242,7 +242,7 @@ def samples_in_file_by_reader(name: str, site: Site, catalog: Catalog) -> dict[s
     found = {}
     for job, described in site.readers.get(name, {}).items():
         model = model_of(described, catalog)
-        encoding = encoding_in(model, described.get("encoding")) if model is not None else None
+        encoding = encoding_in(model, described.get("encoding"))
         if encoding is not None and encoding.samples_per_file is not None:
             found[job] = encoding.samples_per_file
     return found
@@ -522,7 +522,7 @@ def place_loaders(site: Site, jobs: Sequence[QuantityRow], storage: Quantities, 
                 {**USUAL_LOADER, **{quantity: described[key] for key, quantity in OF_LOADER.items() if key in described}}
             )
             if "decode_time" not in described:
-                encoding = encoding_chosen(model_of(job, catalog), job.get("encoding"))
+                encoding = encoding_in(model_of(job, catalog), job.get("encoding"))
                 place_threads(row.known, encoding, None, lambda name: catalog.get(Decoder, name))
                 if "thread_decode_rate" not in row.known.given:
                     row.known.give({"sample_decode_seconds": NO_DECODING})

@@ -296,11 +296,8 @@ def _summed(items: Sequence[Input]) -> Input:
 def place_requirement(basis: RateBasis, known: Quantities) -> None:
     """Give what a tender counts of a job beside its estimate: the rate that all evidence supports, its nodes, their caches."""
     job, model, node = basis.job, basis.model, basis.node
-    dispute, stated = (
-        disputed(basis.level, basis.others),
-        known.given.get("sample_bytes") if "sample_bytes" in job.numbers else None,
-    )
-    measured = foreign_size(model, job.encoding, stated if "sample_bytes" not in job.settings else None, job.numbers)
+    dispute, own = disputed(basis.level, basis.others), "sample_bytes" in job.numbers and "sample_bytes" not in job.settings
+    measured = foreign_size(model, job.encoding, known.given.get("sample_bytes") if own else None, job.numbers)
     if dispute is None and measured is None:
         known.state("evidence_supports_estimate")
     else:
@@ -420,9 +417,7 @@ def rate_warnings(basis: RateBasis, quantity: Callable[[str], Valued | None]) ->
 
 def _of_rate(basis: RateBasis, quantity: Callable[[str], Valued | None]) -> Iterator[Finding | None]:
     words = {"basis": basis.level.basis, "family": basis.model.family if basis.model is not None else ""}
-    yield finding("W01", words=words)
-    yield finding("W02", quantity, words)
-    yield finding("W33", quantity, words)
+    yield from (finding(rule, quantity, words) for rule in ("W01", "W02", "W33"))
 
 
 def _of_job(basis: RateBasis, results: Results, clients: Clients) -> Iterator[Finding | None]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -45,8 +45,8 @@ from ingest.sizing.job import (
     NODES,
     SIZED_MODEL,
     USUAL_GPU,
+    Amount,
     CommonOptions,
-    Written,
     by_user,
     counts_of,
     gpus_in_node,
@@ -74,22 +74,22 @@ USUAL_READERS = "unique"
 class JobSizeOptions(TypedDict, total=False):
     """The size of a job."""
 
-    gpus: Annotated[Written | None, option("GPUs of the job.", quantity="gpus")]
-    nodes: Annotated[Written | None, NODES]
+    gpus: Annotated[Amount, option("GPUs of the job.", quantity="gpus")]
+    nodes: Annotated[Amount, NODES]
 
 
 class SavedStateOptions(TrainedOptions, total=False):
     """What a checkpoint holds, and how it is shared out."""
 
     tensor_parallel: Annotated[
-        Written | None,
+        Amount,
         option(
             "GPUs that share a layer; as published for the model, else the smallest that fits the memory.",
             quantity="tensor_parallel",
         ),
     ]
     pipeline_parallel: Annotated[
-        Written | None,
+        Amount,
         option(
             "Pipeline stages; as published for the model, else the fewest that fit the memory.", quantity="pipeline_parallel"
         ),
@@ -126,7 +126,7 @@ class SavedStateOptions(TrainedOptions, total=False):
 class WriteOptions(TypedDict, total=False):
     """The storage that takes the checkpoints."""
 
-    write_bandwidth: Annotated[Written | None, option("Write rate of the storage.", "RATE", quantity="write_bandwidth")]
+    write_bandwidth: Annotated[Amount, option("Write rate of the storage.", "RATE", quantity="write_bandwidth")]
 
 
 class ContentOptions(JobSizeOptions, SavedStateOptions, total=False):
@@ -166,14 +166,14 @@ class KeptOptions(ContentOptions, ScheduleOptions, total=False):
 class DurationOptions(TypedDict, total=False):
     """The end of a job."""
 
-    duration: Annotated[Written | None, option("Duration of the job; required by every.", "TIME", quantity="training_seconds")]
+    duration: Annotated[Amount, option("Duration of the job; required by every.", "TIME", quantity="training_seconds")]
 
 
 class TierOptions(WriteOptions, total=False):
     """The tier of the checkpoints, and the GPU whose memory they come from."""
 
     tier_capacity: Annotated[
-        Written | None, option("Capacity of the checkpoint tier, for its endurance.", "SIZE", quantity="checkpoint_tier_bytes")
+        Amount, option("Capacity of the checkpoint tier, for its endurance.", "SIZE", quantity="checkpoint_tier_bytes")
     ]
     gpu: Annotated[
         str | None,
@@ -247,12 +247,10 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
         unknown = dict.fromkeys(unknown, Message("files, ranks and failures follow from the number of GPUs", supply=("gpus",)))
     words = {"model": model, **found.words, "mode": mode, "readers": found.readers, "layout": found.layout}
     defaults = {**found.usual, "mode": USUAL_MODE, "readers": USUAL_READERS}
-    inputs: dict[str, dict[str, Any]] = {
-        name: {"value": word, "from": "default" if word == defaults.get(name) else "user"} for name, word in words.items()
-    }
+    chosen: dict[str, tuple[Any, bool]] = {name: (word, word != defaults.get(name)) for name, word in words.items()}
     if groups is not None:
         for name, size in (("zero_stage", groups.zero_stage), ("expert_parallel", groups.expert)):
-            inputs[name] = {"value": size, "from": "user" if asked[name] is not None else "default"}
+            chosen[name] = (size, asked[name] is not None)
 
     def heading() -> str:
         on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
@@ -263,7 +261,7 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
     return Answer(
         QUESTION,
         heading,
-        inputs,
+        chosen_words(chosen),
         known,
         results,
         unknown,
@@ -331,12 +329,8 @@ def saved_checkpoints(
     if card is not None and usual["precision"] == "bf16" and {"bf16", "fp16"} & {*card.peak_flops} == {"fp16"}:
         usual["precision"] = "fp16"
     width = precision or usual["precision"]
-    given = {
-        **sized.given,
-        **kept_by(kind, width, sized, settings, trained),
-        **(gpus_in_node(None, node) if gpu is not None else {}),
-    }
-    given |= {**by_user({**options, **settings}), **stated}
+    given = {**sized.given, **kept_by(kind, width, sized, settings, trained)}
+    given |= {**(gpus_in_node(None, node) if gpu is not None else {}), **by_user({**options, **settings}), **stated}
     failures = asked.get("failures")
     rated: list[Failures] = []
     if "job_mean_time_to_interrupt" not in given and (failures is not None or "gpus" in options):

@@ -16,7 +16,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Later, assumed, derived
 from ingest.errors import MissingQuantity, UsageError
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.sizing.job import Written
+from ingest.sizing.job import Amount
 from ingest.sizing.rules import applying, finding, messages, refusal
 from ingest.units import display, percent
 
@@ -43,43 +43,30 @@ INTERRUPTIONS = "interruptions of jobs"
 Point = tuple[float, float, float]
 
 
-def _practised(
-    value: float,
-    why: str,
-    option: str,
-    source: str,
-    where: str,
-    grade: str = "published",
-    low: float | None = None,
-    high: float | None = None,
-) -> Input:
-    """A published figure that holds until the user sets it."""
-    return Input(value, low, high, source=source, where=where, grade=grade).by_default(why, option)
-
-
 #: Figures that hold until the user sets them, by quantity.
 DEFAULTS = {
     "waste_allowed": assumed(0.05, "5 % of the time for checkpoints, lost work and restores", "checkpoint.waste"),
-    "longest_interval": _practised(3600, "an interval of at most 1 h", "checkpoint.interval",
-                                   "kokolis2024", "typical interval of larger jobs"),
+    "longest_interval": Input(3600, source="kokolis2024", where="typical interval of larger jobs", grade="published")
+        .by_default("an interval of at most 1 h", "checkpoint.interval"),
     "interval_share": assumed(0.1, "an interval of a tenth of the mean time to interrupt", "checkpoint.interval"),
     "drain_fraction": assumed(0.1, "a tenth of the interval drains", "checkpoint.drain_fraction"),
-    "drain_time": _practised(120, "a drain within 2 min", "checkpoint.drain_time", "pytorch-async-2025",
-                             "67 s for 70B on 1,856 GPUs; 51 s for 405B (ByteCheckpoint, table 8)", "assumed", 51, 200),
-    "slow_down": _practised(0.5, "training loses half of its rate while a checkpoint drains; less beside a process",
-                            "checkpoint.slow_down", "pytorch-async-2025",
-                            "700 tokens/s per GPU fall to 315 to 372 beside a thread", "derived", 0, 0.55),
-    "staging_fixed_seconds": _practised(0.5, "half a second for each copy into host memory",
-                                        "checkpoint.set.staging_fixed_seconds", "bytecheckpoint2024",
-                                        "fitted to 0.59 s (405B, 8,960 GPUs), 0.78 s (70B, 1,856)", "derived", 0.2, 0.8),
-    "staging_bandwidth_per_gpu": _practised(1.7e9, "each GPU copies 1.7 GB/s into host memory",
-                                            "checkpoint.set.staging_bandwidth_per_gpu", "pytorch-async-2024",
-                                            "fitted to 6.3 s for 7B, 0.78 s for 70B on 1,856 GPUs", "derived", 1.4e9, 7e9),
+    "drain_time": Input(120, 51, 200, source="pytorch-async-2025", grade="assumed",
+        where="67 s for 70B on 1,856 GPUs; 51 s for 405B (ByteCheckpoint, table 8)",
+    ).by_default("a drain within 2 min", "checkpoint.drain_time"),
+    "slow_down": Input(0.5, 0, 0.55, source="pytorch-async-2025", grade="derived",
+        where="700 tokens/s per GPU fall to 315 to 372 beside a thread",
+    ).by_default("training loses half of its rate while a checkpoint drains; less beside a process", "checkpoint.slow_down"),
+    "staging_fixed_seconds": Input(0.5, 0.2, 0.8, source="bytecheckpoint2024", grade="derived",
+        where="fitted to 0.59 s (405B, 8,960 GPUs), 0.78 s (70B, 1,856)",
+    ).by_default("half a second for each copy into host memory", "checkpoint.set.staging_fixed_seconds"),
+    "staging_bandwidth_per_gpu": Input(1.7e9, 1.4e9, 7e9, source="pytorch-async-2024", grade="derived",
+        where="fitted to 6.3 s for 7B, 0.78 s for 70B on 1,856 GPUs",
+    ).by_default("each GPU copies 1.7 GB/s into host memory", "checkpoint.set.staging_bandwidth_per_gpu"),
     "persistent_every": assumed(1, "every checkpoint reaches shared storage", "checkpoint.persistent_every"),
-    "restart_seconds": _practised(120, "a restore takes 2 min", "checkpoint.restart_time", "bytecheckpoint2024",
-                                  "table 8: 129 s for 405B on 8,960 GPUs", "derived", 60, 300),
-    "reschedule_seconds": _practised(600, "10 min from an interrupt to the restore", "checkpoint.reschedule_time",
-                                     "kokolis2024", "restart overhead u0 of 5 to 20 min", low=300, high=1200),
+    "restart_seconds": Input(120, 60, 300, source="bytecheckpoint2024", where="table 8: 129 s for 405B on 8,960 GPUs",
+        grade="derived").by_default("a restore takes 2 min", "checkpoint.restart_time"),
+    "reschedule_seconds": Input(600, 300, 1200, source="kokolis2024", where="restart overhead u0 of 5 to 20 min",
+        grade="published").by_default("10 min from an interrupt to the restore", "checkpoint.reschedule_time"),
     "keep_last": assumed(3, "the newest three are kept; BLOOM kept 15 to 20 on scratch beside an archive", "checkpoint.keep",
                          source="bigscience-bloom", where="README.md, lines 773 to 775"),
 }  # fmt: skip
@@ -96,35 +83,35 @@ class ScheduleOptions(TypedDict, total=False):
     failures: Annotated[str | None, option(
         "Failure rate to use without mtti: llama3, rsc-1, …; from jobs of the published sizes next to it by default.",
         "ID")]  # fmt: skip
-    mtti: Annotated[Written | None, option(
+    mtti: Annotated[Amount, option(
         "Mean time to interrupt of the job; from the failure rate by default.", "TIME",
         quantity="job_mean_time_to_interrupt")]  # fmt: skip
-    interval: Annotated[Written | None, option(
+    interval: Annotated[Amount, option(
         "Compute time between two checkpoints; async: {interval_share} of the mean time to interrupt, sync: that of the "
         "least overhead, and at most {longest_interval}.", "TIME", quantity="checkpoint_interval", usual=DEFAULTS)]  # fmt: skip
-    waste: Annotated[Written | None, _figure(
+    waste: Annotated[Amount, _figure(
         "Share of time allowed for checkpoints, lost work and restores: where given, it sizes the write bandwidth; without "
         "it, only that of sync is sized, for {waste_allowed}.", "F", "waste_allowed")]  # fmt: skip
     mode: Annotated[str, option("{choices}.", "HOW", default=USUAL_MODE, choices=MODES)]
-    drain_fraction: Annotated[Written | None, _figure(
+    drain_fraction: Annotated[Amount, _figure(
         "Share of the interval in which an asynchronous checkpoint drains: {default}, or all of it with --waste or "
         "--write-bandwidth, where it is not given.", "F", "drain_fraction")]  # fmt: skip
-    drain_time: Annotated[Written | None, _figure(
+    drain_time: Annotated[Amount, _figure(
         "Longest time in which an asynchronous checkpoint drains: {default}, or any with --waste or --write-bandwidth, "
         "where it is not given.", "TIME", "drain_time")]  # fmt: skip
-    slow_down: Annotated[Written | None, _figure(
+    slow_down: Annotated[Amount, _figure(
         "Share of training that is lost while an asynchronous checkpoint drains; {default} by default.", "F",
         "slow_down")]  # fmt: skip
     persistent_every: Annotated[
-        Written | None,
+        Amount,
         _figure("Every k-th checkpoint goes to shared storage; k is {default} by default.", "K", "persistent_every"),
     ]
     restart_time: Annotated[
-        Written | None,
+        Amount,
         _figure("Time allowed for a restart to read its checkpoint; {default} by default.", "TIME", "restart_seconds"),
     ]
     reschedule_time: Annotated[
-        Written | None,
+        Amount,
         _figure("Time from an interrupt to the start of the restore; {default} by default.", "TIME", "reschedule_seconds"),
     ]
 

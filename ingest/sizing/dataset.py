@@ -406,11 +406,9 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     elif asked["sample_bytes"] is not None:
         raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
     else:
-        counted = mix.given.get("dataset_samples")
         asked["sample_bytes"] = mix.given["sample_bytes"].value
-        asked["samples"] = (
-            counted.value if asked["samples"] is None and asked["corpus"] is None and counted else asked["samples"]
-        )
+        if asked["samples"] is None and asked["corpus"] is None and "dataset_samples" in mix.given:
+            asked["samples"] = mix.given["dataset_samples"].value
     if asked["tokens"] is not None and asked["raw_bytes"] is not None:
         raise option_error("raw_bytes", ": found with --tokens, expected one of them: both set the size of the data set")
     own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ingest.catalog.records import Decoder, Encoding, Model
+from ingest.catalog.records import Decoder, Encoding
 from ingest.engine.messages import Option, option_error
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
@@ -12,17 +12,12 @@ from ingest.engine.value import Input
 from ingest.errors import listed
 from ingest.sizing.evidence_choice import RateBasis
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, median
+from ingest.sizing.job import encoding_in
 
 #: The decoder whose workers every loader is taken to be like, where nothing else is known.
 USUAL_DECODER = "torchvision"
 #: A decoder by its id: which one a loader takes follows from what is known of the job.
 Decoders = Callable[[str], Decoder]
-
-
-def encoding_chosen(model: Model | None, encoding: str | None) -> Encoding | None:
-    """The encoding that a loader decodes: the one asked for, else the first of the model."""
-    encodings = model.encodings if model is not None else {}
-    return encodings.get((encoding or "").partition("/")[0]) or next(iter(encodings.values()), None)
 
 
 def decoding_of(encoding: Encoding | None, decoder: str | None, decoders: Decoders) -> dict[str, Input]:
@@ -94,7 +89,7 @@ def place_decoding(known: Quantities, rate: RateBasis, decoder: str | None, deco
 
     Raises UsageError: a decoder that does not decode these samples, or not on this GPU.
     """
-    chosen = encoding_chosen(rate.model, rate.job.encoding)
+    chosen = encoding_in(rate.model, rate.job.encoding)
     gpu = rate.gpu.id if rate.gpu is not None else None
     on_gpu = "gpu_decode_rate" in known.given
     if decoder is not None and not on_gpu and (speed := gpu_decoding(decoder, gpu, chosen, decoders)) is not None:

@@ -196,14 +196,9 @@ def _with_slower(
     slower = FASTEST_FIRST[FASTEST_FIRST.index(family_of(precision)[0]) + 1 : FASTEST_FIRST.index("bf16") + 1]
 
     def series(one: str) -> list[Series]:
-        runs = [
-            run
-            for run in rates.newest()
-            if run.gpu == gpu.id
-            and run.round in (rates.rounds(run.protocol)[-2:] or ("",))
-            and protocol in (None, run.protocol)
-        ]
-        return series_of(rates.model, runs, one)
+        runs = (run for run in rates.newest() if run.gpu == gpu.id and protocol in (None, run.protocol))
+        latest = [run for run in runs if run.round in (rates.rounds(run.protocol)[-2:] or ("",))]
+        return series_of(rates.model, latest, one)
 
     found = {
         one: typical(rates, {each.protocol: each.at(size, rates.steps).value for each in runs})[0]
@@ -583,7 +578,7 @@ def foreign_size(model: Model | None, encoding: str | None, stated: Input | None
 
     What the user says of the rate itself, by one of `options`, is not held against other samples.
     """
-    known = encoding_in(model, encoding) if model is not None else None
+    known = encoding_in(model, encoding)
     measured = known.stored if known is not None else None
     if stated is None or measured is None or any(one in options for one in OWN_RATES):
         return None

@@ -174,14 +174,6 @@ class Explanation(InteractiveResult):
     estimate: Answer
     step: Step
 
-    @staticmethod
-    def of(estimate: Answer, name: str) -> Explanation:
-        """Return the derivation of one quantity.
-
-        Raises UsageError: no such quantity; MissingQuantity: it cannot be computed from what is known.
-        """
-        return Explanation(name, estimate, estimate.derivation(name))
-
     @property
     def results(self) -> dict[str, Any]:
         """The quantity explained."""
@@ -218,11 +210,8 @@ class Explanation(InteractiveResult):
         node: dict[str, Any] = {"name": step.name, "value": step.value, "unit": unit_of(step.name)}
         if step.formula is not None:
             made = step.formula
-            node |= {
-                "formula": made.where if is_column(step) else prose(made.tree()),
-                "source": made.source,
-                "where": made.where,
-            }
+            written = made.where if is_column(step) else prose(made.tree())
+            node |= {"formula": written, "source": made.source, "where": made.where}
             node["inputs"] = [self._tree(part) for part in step.inputs]
             return node
         if step.source is not None:
@@ -328,7 +317,7 @@ def explain(
         count = len(answer.scenarios)
         raise UsageError(f"explain: found {count:,} scenarios, expected one model, GPU and number of nodes")
     try:
-        return Explanation.of(answer, name)
+        return Explanation(name, answer, answer.derivation(name))
     except (UsageError, MissingQuantity):
         if name in QUESTION.names or not near:
             raise

@@ -25,7 +25,7 @@ from ingest.engine.value import Input, Quantity, assumed
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.checkpoint import CheckpointOptions, KeptOptions, TierOptions, checkpoint
 from ingest.sizing.checkpoint_schedule import replanned
-from ingest.sizing.job import SIZED_MODEL, CommonOptions, Written, by_user, quantities_of, settings_of
+from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_user, quantities_of, settings_of
 from ingest.units import display, parse
 
 Array = NDArray[np.float64]
@@ -303,33 +303,33 @@ class RunOptions(TypedDict, total=False):
     """The runs that are simulated, and what follows an interrupt."""
 
     duration: Annotated[
-        Written | None,
+        Amount,
         option("Duration of each run; {default} by default.", "TIME", quantity="training_seconds", usual=DEFAULTS),
     ]
-    runs: Annotated[Written | None, option("Simulated runs; {default} by default.", quantity="simulated_runs", usual=DEFAULTS)]
+    runs: Annotated[Amount, option("Simulated runs; {default} by default.", quantity="simulated_runs", usual=DEFAULTS)]
     seed: Annotated[
-        Written | None, option("Of the random interrupts; {default} by default.", quantity="simulation_seed", usual=DEFAULTS)
+        Amount, option("Of the random interrupts; {default} by default.", quantity="simulation_seed", usual=DEFAULTS)
     ]
     mixture: Annotated[str | None, option(
         "Times between interrupts as a mixture of exponential distributions, such as 0.75=4h,0.25=10min: the share of the "
         "interrupts and their mean time; their mean replaces --mtti.", "SHARE=TIME,…")]  # fmt: skip
     spares: Annotated[
-        Written | None, option("Spare nodes that replace failed ones; as many as it takes by default.", quantity="spare_nodes")
+        Amount, option("Spare nodes that replace failed ones; as many as it takes by default.", quantity="spare_nodes")
     ]
-    repair_time: Annotated[Written | None, option(
+    repair_time: Annotated[Amount, option(
         "Time until a failed node is available again, with --spares; {default} by default.", "TIME", quantity="repair_seconds",
         usual=DEFAULTS)]  # fmt: skip
-    near_recovery: Annotated[Written | None, option(
+    near_recovery: Annotated[Amount, option(
         "Share of the interrupts after which host memory or NVMe of the nodes still holds the newest checkpoint; "
         "{default} by default.", "F", quantity="near_recovery_share", usual=DEFAULTS)]  # fmt: skip
-    near_restore_time: Annotated[Written | None, option(
+    near_restore_time: Annotated[Amount, option(
         "Time to restore from there; that of the copy into host memory by default.", "TIME",
         quantity="near_restore_seconds")]  # fmt: skip
     restore_bandwidth: Annotated[
-        Written | None,
+        Amount,
         option("Read bandwidth of the storage for a restore; replaces --restart-time.", "RATE", quantity="restore_bandwidth"),
     ]
-    shared_reads: Annotated[Written | None, option(
+    shared_reads: Annotated[Amount, option(
         "Reads of other jobs from this storage, which --write-bandwidth and --restore-bandwidth then share.", "RATE",
         quantity="other_jobs_read_bandwidth")]  # fmt: skip
 
@@ -399,7 +399,12 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
     known = _schedule(sized.known, numbers, settings)
     runs, seed = int(known.value("simulated_runs")), int(known.value("simulation_seed"))
     where = f"{runs:,} runs of {display(known.value('training_seconds'), 's', binary=False)}, seed {seed}"
-    shares, *ends = (_simulated(each, interrupts) for each in (known, *_at_ends(known)))
+    # What one does not know of interrupts, restarts and drains moves the goodput more than chance does: inputs at the ends of
+    # their ranges that make it smallest, and largest.
+    tree = Tree(known.steps_of("goodput_closed_form", *OF_RUN))
+    corners = ({name: Input(tree.value(name, corner)) for name in OF_RUN} for corner in tree.corners("goodput_closed_form"))
+    ended = [Quantities({**known.given, **values}) for values in corners]
+    shares, *ends = (_simulated(each, interrupts) for each in (known, *ended))
     results = {}
     for name, field in SIMULATED.items():
         # The mean of all runs; from the least P10 to the largest P90 of typical inputs and of those at their ends.
@@ -482,19 +487,6 @@ def _schedule(sized: Quantities, numbers: Mapping[str, float], settings: Mapping
         known.state("restore_bandwidth_bought")
     known.adopt(sized.find_all(tuple(name for name in SCHEDULE if name not in given and name != "restart_seconds")))
     return known
-
-
-def _at_ends(known: Quantities) -> list[Quantities]:
-    """The run where its inputs are at the ends of their ranges that make the goodput smallest, and largest.
-
-    What one does not know of interrupts, restarts and drains moves the goodput more than chance does.
-    """
-    tree = Tree(known.steps_of("goodput_closed_form", *OF_RUN))
-    found = []
-    for corner in tree.corners("goodput_closed_form"):
-        values = {name: Input(tree.value(name, corner)) for name in OF_RUN}
-        found.append(Quantities({**known.given, **values}))
-    return found
 
 
 def _simulated(known: Quantities, interrupts: Interrupts | None) -> Shares:

@@ -474,9 +474,10 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}
 
 
-def encoding_in(model: Model, asked: str | None) -> Encoding | None:
+def encoding_in(model: Model | None, asked: str | None) -> Encoding | None:
     """The encoding of a model's data set that a job or a data set names, by default the first; None where none is known."""
-    return model.encodings.get((asked or "").partition("/")[0], next(iter(model.encodings.values()), None))
+    encodings = model.encodings if model is not None else {}
+    return encodings.get((asked or "").partition("/")[0], next(iter(encodings.values()), None))
 
 
 #: A range with more points than this is a typing error.

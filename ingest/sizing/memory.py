@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Node, Optimizer, Recipe, Value
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, filled, option, quantities_in, shown
+from ingest.engine.question import Question, chosen_words, filled, option, quantities_in, shown
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity, revised
@@ -53,7 +53,7 @@ from ingest.sizing.memory_inputs import (
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, Layout, largest_model, search
+from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
@@ -240,14 +240,7 @@ class StateOptions(PreferenceOptions, total=False):
         ),
     ]
     search: Annotated[bool, option("Finds the layouts that hold a step at sequence_length, fewest GPUs first.", default=False)]
-    largest: Annotated[
-        bool,
-        option(
-            "The largest model that these GPUs hold: by --set hidden_size or --set layers, else of width 128 × layers; "
-            "with --set experts, one of experts.",
-            default=False,
-        ),
-    ]
+    largest: Annotated[bool, option(f"The largest model that these GPUs {SHAPES}", default=False)]
 
 
 class MemoryOptions(LayoutOptions, StepOptions, StateOptions, CommonOptions, total=False):
@@ -293,8 +286,7 @@ def memory(
 
         return largest_model(ask, numbers, step, lambda answer: answer.unmet or _beyond_node(answer.results, inside, below))
     node, optimizer, recompute, attention = (asked[name] for name in ("node", "optimizer", "recompute", "attention"))
-    offload, dropout, fp8_inputs = asked["offload"], asked["dropout"], asked["fp8_inputs"]
-    named = gpu or (None if node else USUAL_GPU)
+    offload, named = asked["offload"], gpu or (None if node else USUAL_GPU)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=named, node=node, settings=settings)
     fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     stage_asked = None if asked["zero_stage"] is None else zero_stage_of(asked["zero_stage"])
@@ -316,8 +308,8 @@ def memory(
     chosen, states = _states(asked, size, catalog)
     trained = Trained.of(asked, size, states)
     job = MemoryJob(
-        size, chosen, states, machine, fixed, settings, attention, dropout, not asked["no_sequence_parallel"], offload,
-        fp8_inputs, trained, asked["loss"], asked["step_in_backward"],
+        size, chosen, states, machine, fixed, settings, attention, asked["dropout"], not asked["no_sequence_parallel"], offload,
+        asked["fp8_inputs"], trained, asked["loss"], asked["step_in_backward"],
         preference_inputs(asked["algorithm"], bool(states.adapters)),
     )  # fmt: skip
     found: tuple[list[Layout], list[Layout]] = ([], [])
@@ -385,7 +377,7 @@ def memory(
         question,
         f"{'Memory' if step else 'Model states'} of {size.name} on {machines}: {keeping}; ZeRO-{stage}, offload {offload}"
         + (computed_in(size.entry, card, count, catalog) if gpu or node else ""),
-        {name: {"value": word, "from": "user" if asked_for else "default"} for name, (word, asked_for) in words.items()},
+        chosen_words(words),
         known,
         results,
         {**missing, **unknown},
@@ -398,8 +390,6 @@ def memory(
         f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else _unmet(known, results, unknown),
         options=("gpu", *asked),
     )
-    flags = {"recompute": recompute, "dropout": dropout, "fp8_inputs": fp8_inputs, "loss": asked["loss"]}
-    flags["step_in_backward"] = asked["step_in_backward"]
     idle: list[Message] = []
     if not answer.unmet and "gpus_to_hold" not in answer.unknown:
         # Options on which no result depends; where results are missing nobody knows.
@@ -407,7 +397,8 @@ def memory(
         for name, value in {**fixed, **settings}.items():
             if name not in answer.used and not (name.endswith("_parallel") and value == 1):
                 idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
-        idle += [unused(Option(name)) for name, given in flags.items() if given and not step]
+        of_step = ("recompute", "dropout", "fp8_inputs", "loss", "step_in_backward")
+        idle += [unused(Option(name)) for name in of_step if asked[name] and not step]
     return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, settings)))
 
 

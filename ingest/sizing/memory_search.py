@@ -37,6 +37,8 @@ PARTS = {
 }
 
 
+#: What the help of `--largest` says of the shapes, after the machine that holds the model.
+SHAPES = "hold: by --set hidden_size or --set layers, else of width 128 × layers; with --set experts, one of experts."
 #: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
 VERY_MANY, NEUTRAL = 1e8, 1.0
 

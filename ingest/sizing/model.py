@@ -9,7 +9,7 @@ from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
-from ingest.engine.question import Question, filled, option, shown
+from ingest.engine.question import Question, chosen_words, filled, option, shown
 from ingest.engine.registry import read_value
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -159,10 +159,7 @@ def model(
         reasons |= {name: no_flops for name in names if "flops" in name and name not in COLUMNS}
     unknown |= {name: why for name, why in reasons.items() if name in unknown}
     title = f"{catalog.get(Model, made.id).name if made.id in catalog.ids(Model.kind) else made.id}: {_structure(made)}"
-    chosen = {
-        "model": {"value": str(source), "from": "user"},
-        "precision": {"value": precision or USUAL_PRECISION, "from": "user" if precision else "default"},
-    }
+    chosen = chosen_words({"model": (str(source), True), "precision": (precision or USUAL_PRECISION, bool(precision))})
     tables = {"weights": _weights(made), "attention": _attention(made), "stored": _stored(made)}
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(

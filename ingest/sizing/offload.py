@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Family, Optimizer, Recipe, Storage, efficiency_class
 from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
 from ingest.engine.registry import read_value
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -28,7 +28,7 @@ from ingest.sizing.job import (
     settings_of,
     shape_in,
 )
-from ingest.sizing.memory_search import largest_model
+from ingest.sizing.memory_search import SHAPES, largest_model
 from ingest.sizing.offload_serving import SessionOptions, serving
 from ingest.sizing.offload_tiers import (
     AWAY,
@@ -192,14 +192,7 @@ class TrainingOptions(TypedDict, total=False):
     ]
     no_recompute: Annotated[bool, option("Keep all activations instead of recomputing them.", default=False)]
     no_overlap: Annotated[bool, option("Let compute wait for every transfer.", default=False)]
-    largest: Annotated[
-        bool,
-        option(
-            "The largest model that GPUs, hosts and drives of the nodes hold: by --set hidden_size or --set layers, else of "
-            "width 128 × layers; with --set experts, one of experts.",
-            default=False,
-        ),
-    ]
+    largest: Annotated[bool, option(f"The largest model that GPUs, hosts and drives of the nodes {SHAPES}", default=False)]
     optimizer_on_gpu: Annotated[
         str | None,
         option(
@@ -351,7 +344,7 @@ def _training(
     return Answer(
         QUESTION,
         f"Training {size.name} beyond GPU memory: {known.value('gpus'):,.0f} × {card.name}, {chosen.name}",
-        {name: {"value": word, "from": "user" if given else "default"} for name, (word, given) in words.items() if word},
+        chosen_words({name: one for name, one in words.items() if one[0]}),
         known,
         results,
         unknown,

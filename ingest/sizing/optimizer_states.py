@@ -12,7 +12,7 @@ from ingest.engine.question import option
 from ingest.engine.value import Input, derived
 from ingest.errors import expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import Written
+from ingest.sizing.job import Amount
 from ingest.sizing.resolve import ModelSize
 from ingest.units import parse, parse_whole
 
@@ -35,7 +35,7 @@ class TrainedOptions(TypedDict, total=False):
     """What of a model is trained."""
 
     lora_rank: Annotated[
-        Written | None, option("Rank of the adapters that LoRA trains; that of the run or of the optimizer by default.", "N")
+        Amount, option("Rank of the adapters that LoRA trains; that of the run or of the optimizer by default.", "N")
     ]
     lora_targets: Annotated[
         str | None,
@@ -188,13 +188,10 @@ def kept_by(
         if trained.targets and trained.targets != ("all",):
             rows = _named(linear, trained.targets, "lora_targets")
         counted = f"rank {rank:g} adapters of {sum(row.count for row in rows):,} linear layers"
-        known["trainable_parameters"] = Input(
-            sum(rank * sum(row.shape) * row.count for row in rows),
-            source=width.source,
-            where=width.where,
-            grade=width.grade or "derived",
-            note=Message(counted, supply=(Option("checkpoint.lora_rank", "N"),)),
-        )
+        numbers = sum(rank * sum(row.shape) * row.count for row in rows)
+        note = Message(counted, supply=(Option("checkpoint.lora_rank", "N"),))
+        trainable = Input(numbers, source=width.source, where=width.where, grade=width.grade or "derived", note=note)
+        known["trainable_parameters"] = trainable
     elif trained.frozen:
         if model is None:
             raise option_error("frozen", f": the weights of {size.name} are not known, expected a config.json to count them")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in
 from ingest.engine.registry import needs_below, solve, steps_below
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
@@ -272,11 +272,8 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         why = Message("the bandwidth of the storage is not known", supply=("write_bandwidth", "read_bandwidth"))
         results = {name: one for name, one in results.items() if name not in OF_SYNCS or not one.value}
         unknown |= {name: why for name in OF_SYNCS if name not in results}
-    chosen = {"model": {"value": model, "from": "user"}} if model is not None else {}
-    chosen |= {
-        name: {"value": word, "from": "default" if found.usual.get(name) == word else "user"}
-        for name, word in found.words.items()
-    }
+    words = {name: (word, found.usual.get(name) != word) for name, word in found.words.items()}
+    chosen = chosen_words({**({"model": (model, True)} if model is not None else {}), **words})
     # What changes the choice: full or delta, the spacing of anchors, a file system or an object store.
     tables = {"publishing": partial(_publishing, known), "anchors": partial(_anchors, known),
               "paths": partial(_paths, known, catalog)}  # fmt: skip
@@ -332,12 +329,13 @@ def post_training(
     width = settings.get("published_bytes_per_parameter", WIDTHS[precision])
     if (encoding := asked.get("encoding")) is not None:
         one_of("--encoding", encoding, ENCODINGS)
-    encoding = encoding or _usual_encoding(width)
+    usual_encoding = USUAL_ENCODING if width == MEASURED_WIDTH else PLAIN_ENCODING
+    encoding = encoding or usual_encoding
     if encoding == USUAL_ENCODING and width != MEASURED_WIDTH and "change_bytes" not in settings:
         why = f": {encoding} was measured for 16-bit weights, not for those of {width:g} B; expected {PLAIN_ENCODING}"
         raise UsageError(Message(Option("encoding"), why, supply=(Option("set.change_bytes", "SIZE"),)))
     trained, frozen = ALGORITHMS[algorithm]
-    usual = {"publish": USUAL_PUBLISHED, "algorithm": USUAL_ALGORITHM, "encoding": _usual_encoding(width)}
+    usual = {"publish": USUAL_PUBLISHED, "algorithm": USUAL_ALGORITHM, "encoding": usual_encoding}
     given: dict[str, Input] = {
         **DEFAULTS,
         **size.given,
@@ -407,10 +405,6 @@ def post_training(
         cautions += [finding("W107", words={"share": known.given["changed_share"].origin})]
         cautions += [finding("W110", known.find), finding("W111", known.find)]
     return PostTraining(known, size, saved, words, usual, frozenset(left_out), (*size.warnings, *messages(cautions)))
-
-
-def _usual_encoding(width: float) -> str:
-    return USUAL_ENCODING if width == MEASURED_WIDTH else PLAIN_ENCODING
 
 
 def _share(written: str | float | None) -> dict[str, Input]:

@@ -11,7 +11,7 @@ from ingest.catalog.records import Gpu, Node, Optimizer
 from ingest.catalog.store import Catalog, opened
 from ingest.configuration import configuration
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -35,8 +35,8 @@ from ingest.sizing.job import (
     LEVELS,
     NODE,
     RATE_OPTIONS,
+    Amount,
     CommonOptions,
-    Written,
     batch_of,
     by_user,
     gpus_in_node,
@@ -79,13 +79,13 @@ SIZE_STEP = 1_000_000
 class RunLengthOptions(TypedDict, total=False):
     """How long the run is, and on which nodes."""
 
-    tokens: Annotated[Written | None, option("Tokens of the whole run.", quantity="training_tokens")]
-    samples: Annotated[Written | None, option("Samples of the whole run, instead of tokens.", quantity="training_samples")]
+    tokens: Annotated[Amount, option("Tokens of the whole run.", quantity="training_tokens")]
+    samples: Annotated[Amount, option("Samples of the whole run, instead of tokens.", quantity="training_samples")]
     optimal: Annotated[
         bool, option("Tokens by two laws of compute-optimal training, instead of a number; the first decides.", default=False)
     ]
     budget: Annotated[
-        Written | None,
+        Amount,
         option("With --optimal and without a model: GPU-hours of the run; model and tokens follow.", "GPU-HOURS"),
     ]
     node: Annotated[str | None, NODE]
@@ -94,47 +94,43 @@ class RunLengthOptions(TypedDict, total=False):
 class RunRateOptions(TypedDict, total=False):
     """The evidence for the rate of the run."""
 
-    efficiency: Annotated[Written | None, option("Model FLOPs utilization; that of the best evidence by default.", "F")]
-    achieved: Annotated[Written | None, option("FLOP/s that each GPU achieves, instead of efficiency.", "RATE")]
-    samples_per_second: Annotated[Written | None, option("Samples per second of each GPU, instead of efficiency.")]
+    efficiency: Annotated[Amount, option("Model FLOPs utilization; that of the best evidence by default.", "F")]
+    achieved: Annotated[Amount, option("FLOP/s that each GPU achieves, instead of efficiency.", "RATE")]
+    samples_per_second: Annotated[Amount, option("Samples per second of each GPU, instead of efficiency.")]
     precision: Annotated[str | None, option(
         "Precision of the arithmetic; by default the fastest at which runs of the size are published on GPUs of the "
         "generation, as for `ingest bw`.", "P", choices=USUAL_PRECISIONS)]  # fmt: skip
     basis: Annotated[str, option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol of the rate.", "ID")]
-    sequence_length: Annotated[Written | None, option("Tokens of one sequence, for the FLOPs of attention.")]
+    sequence_length: Annotated[Amount, option("Tokens of one sequence, for the FLOPs of attention.")]
 
 
 class CostOptions(TypedDict, total=False):
     """What the run loses by waiting for data, and what it takes: power, money, carbon and water."""
 
-    stall: Annotated[Written | None, option(
+    stall: Annotated[Amount, option(
         "Share of the running time in which the GPUs wait for data; {default} by default.", "F", quantity="stall_fraction",
         usual=DEFAULTS)]  # fmt: skip
     power: Annotated[
-        Written | None,
+        Amount,
         option("Power of one GPU, such as a cap on it; that of its data sheet by default.", "POWER", quantity="power_per_gpu"),
     ]
-    host_power: Annotated[Written | None, option(
+    host_power: Annotated[Amount, option(
         "Power of the host for each GPU; by default what the node takes beyond its GPUs without a cap, where it is known.",
         "POWER", quantity="host_power_per_gpu")]  # fmt: skip
-    storage_power: Annotated[
-        Written | None, option("Power of the storage that serves the run.", "POWER", quantity="storage_power")
-    ]
+    storage_power: Annotated[Amount, option("Power of the storage that serves the run.", "POWER", quantity="storage_power")]
     pue: Annotated[
-        Written | None,
+        Amount,
         option("Energy of the site over the energy of its machines; {default} by default.", quantity="pue", usual=DEFAULTS),
     ]
-    price_gpu_hour: Annotated[
-        Written | None, option("Price of a GPU-hour; no cost without it.", "PRICE", quantity="gpu_hour_price")
-    ]
-    electricity_price: Annotated[Written | None, option(
+    price_gpu_hour: Annotated[Amount, option("Price of a GPU-hour; no cost without it.", "PRICE", quantity="gpu_hour_price")]
+    electricity_price: Annotated[Amount, option(
         "Price of electricity, such as 0.1/kWh, where the price of a GPU-hour does not contain it.", "PRICE",
         quantity="electricity_price")]  # fmt: skip
-    carbon: Annotated[Written | None, option(
+    carbon: Annotated[Amount, option(
         "Carbon intensity of the electricity, such as `385 g/kWh`; no carbon without it.", "PER kWh",
         quantity="carbon_intensity")]  # fmt: skip
-    wue: Annotated[Written | None, option(
+    wue: Annotated[Amount, option(
         "Water for the energy of the machines, such as `0.55 L/kWh`; no water without it.", "PER kWh",
         quantity="water_intensity")]  # fmt: skip
 
@@ -288,7 +284,12 @@ def train(
     run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
-    chosen = _chosen(run, asked["mode"])
+    mode = asked["mode"]
+    words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
+    if rate is not None:
+        words["precision"] = (rate.precision, rate.job.precision is not None)
+        words["basis"] = (rate.level.basis, rate.job.basis != "auto")
+    chosen = chosen_words({name: one for name, one in words.items() if one[0] is not None})
     if asked["algorithm"]:
         chosen["algorithm"] = {"value": asked["algorithm"], "from": "user"}
     currency = configuration()
@@ -476,19 +477,6 @@ def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     if own is not None and other is not None and not math.isclose(other.value, own.value, rel_tol=SAME_RATE):
         size = float(f"{batch.value:.3g}")
         yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
-
-
-def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
-    rate = run.rate
-    words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
-    if rate is not None:
-        words["precision"] = (rate.precision, rate.job.precision is not None)
-        words["basis"] = (rate.level.basis, rate.job.basis != "auto")
-    return {
-        name: {"value": word, "from": "user" if asked else "default"}
-        for name, (word, asked) in words.items()
-        if word is not None
-    }
 
 
 def _warnings(

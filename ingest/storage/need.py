@@ -19,9 +19,21 @@ from ingest.requirement import PRIORITIES, Conditions, Requirement
 from ingest.site.plan import Plan, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import MIXED, Estimate, estimate
-from ingest.sizing.decoding import decoding_of, encoding_chosen
+from ingest.sizing.decoding import decoding_of
 from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import BYTES, CARD, ONE_MODEL, SAMPLES, Job, Many, OneJobOptions, Written, by_user, gpus_in_node
+from ingest.sizing.job import (
+    BYTES,
+    CARD,
+    ONE_MODEL,
+    SAMPLES,
+    Amount,
+    Job,
+    Many,
+    OneJobOptions,
+    by_user,
+    encoding_in,
+    gpus_in_node,
+)
 from ingest.sizing.resolve import machine_of
 from ingest.units import display, request_size
 
@@ -50,14 +62,14 @@ ALL_READS = "ingest_bandwidth_per_job"
 class NeedOptions(TypedDict, total=False):
     """Needs as plain numbers, for what a model or a plan leaves open."""
 
-    read_bandwidth: Annotated[Written | None, option("Read rate, without a model.", "RATE", quantity=READ)]
-    write_bandwidth: Annotated[Written | None, option("Write rate, such as that of checkpoints.", "RATE", quantity=WRITE)]
-    capacity: Annotated[Written | None, option("Bytes to hold.", "SIZE", quantity=HELD)]
-    opens: Annotated[Written | None, option("Files opened each second.", quantity="opens_per_second_needed")]
-    creates: Annotated[Written | None, option("Files created each second.", quantity="creates_per_second_needed")]
-    files: Annotated[Written | None, option("Files to hold.", quantity="files_needed")]
+    read_bandwidth: Annotated[Amount, option("Read rate, without a model.", "RATE", quantity=READ)]
+    write_bandwidth: Annotated[Amount, option("Write rate, such as that of checkpoints.", "RATE", quantity=WRITE)]
+    capacity: Annotated[Amount, option("Bytes to hold.", "SIZE", quantity=HELD)]
+    opens: Annotated[Amount, option("Files opened each second.", quantity="opens_per_second_needed")]
+    creates: Annotated[Amount, option("Files created each second.", quantity="creates_per_second_needed")]
+    files: Annotated[Amount, option("Files to hold.", quantity="files_needed")]
     io_size: Annotated[
-        Written | None, option("Bytes of one read request; by default the file, at most 1 MiB.", "SIZE", quantity="io_bytes")
+        Amount, option("Bytes of one read request; by default the file, at most 1 MiB.", "SIZE", quantity="io_bytes")
     ]
 
 
@@ -149,7 +161,7 @@ def from_estimate(answer: Estimate) -> Need:
     given = from_fields({"host_link_bandwidth_per_gpu": answer.gpu.host_link_bandwidth if answer.gpu else None})
     data_set = ""
     if answer.model is not None:
-        usual, chosen = next(iter(answer.model.encodings), ""), encoding_chosen(answer.model, answer.job.encoding)
+        usual, chosen = next(iter(answer.model.encodings), ""), encoding_in(answer.model, answer.job.encoding)
         own_size = answer.given.get("sample_bytes", Input(0)).origin == "user"
         if not own_size and answer.job.encoding in (None, "stored", usual, f"{usual}/stored"):
             # It is read as published; no ceilings are measured with another encoding or size.
@@ -307,7 +319,7 @@ class SystemOptions(TypedDict, total=False):
     protection: Annotated[
         str | None, option("Protection scheme: prot-rep3, prot-ec-8-3, …; that of the system by default.", "ID")
     ]
-    units: Annotated[Written | None, option("Units available; the number required by default.", quantity="units")]
+    units: Annotated[Amount, option("Units available; the number required by default.", quantity="units")]
 
 
 class TermOptions(TypedDict, total=False):

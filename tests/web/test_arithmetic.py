@@ -23,7 +23,6 @@ from ingest.reports.web.javascript import Printer
 from ingest.reports.web.page import ASSETS, QUESTIONS, VIEWS, page
 from ingest.site.planner import plan
 from ingest.sizing.bandwidth import bw
-from ingest.sizing.explain import Explanation
 from ingest.sizing.job import Job
 from ingest.storage.fit import ONE_SPARE, chosen, fit_need
 from ingest.storage.need import from_numbers, need_of
@@ -185,7 +184,7 @@ def test_the_page_names_the_command_of_the_simulation_that_follows(opened, run, 
 @needs_chromium
 def test_derivations_of_the_page_are_those_of_explain(opened):
     values = {"model": "resnet50", "gpu": "b200", "nodes": "48"}
-    step = Explanation.of(bw(**values), "ingest_bandwidth_per_job").step
+    step = bw(**values).derivation("ingest_bandwidth_per_job")
 
     def below(part):
         found = display(float(part.value), FORMULAS[part.name].unit) if part.formula else None
