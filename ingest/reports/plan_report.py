@@ -21,6 +21,7 @@ from ingest.reports.charts.planning import charts_of, vendor_charts
 from ingest.reports.document.derivations import derivation_document
 from ingest.reports.document.markup import as_html, as_markdown
 from ingest.reports.document.plan_documents import buyer_report, tender_document
+from ingest.reports.document.word import as_docx, as_pdf, template_warnings
 from ingest.reports.page import Page, as_csv
 from ingest.reports.pages.plan import requirement_wording
 from ingest.reports.workbook.model_workbook import model_workbook
@@ -157,11 +158,7 @@ def report(
             writer = replace(writer, no_charts=why)
             made = writer.contents(paths)
     write_all(made)
-    notes: tuple[str, ...] = ()
-    if template is not None:
-        from ingest.reports.document.word import template_warnings
-
-        notes = template_warnings(writer.document, template)
+    notes = () if template is None else template_warnings(writer.document, template)
     if for_vendor and (left := len(planned.open_questions)):
         notes = (*notes, f"a draft: {left} questions to the buyer are open; `ingest plan --verbose` lists them")
     if writer.no_charts and any(path.suffix.lower() in DOCUMENTS for path in paths):
@@ -255,6 +252,4 @@ def rendered(document: Document, suffix: str, template: str | Path | None = None
         return as_markdown(document).encode()
     if suffix == ".html":
         return as_html(document).encode()
-    from ingest.reports.document.word import as_docx, as_pdf
-
     return as_pdf(as_docx(document, template, printed=True)) if suffix == ".pdf" else as_docx(document, template)

@@ -28,7 +28,9 @@ from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits, Offer
+from ingest.storage.flips import MOST_SYSTEMS, flips_of
 from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
+from ingest.storage.replanning import meets, same
 from ingest.storage.system_quantities import (
     DEGRADED,
     FURTHER,
@@ -417,8 +419,6 @@ def with_flips(
     found: Fits, plan: Plan, terms: Terms = ONE_SPARE, priority: str = PRIORITIES[0], offers: Sequence[Offer] = ()
 ) -> Fits:
     """The comparison with what would change the verdicts on offers, else on the first systems to choose, or on all named."""
-    from ingest.storage.flips import MOST_SYSTEMS, flips_of  # NumPy comes with them
-
     able = [one for one in found.systems if not found.compared or one.verdict not in (UNKNOWN, MISFIT)][:MOST_SYSTEMS]
     able = [one for one in able if not one.ruled_out and not offers]
     judges = [chosen(one, terms, found.catalog) for one in able]
@@ -461,8 +461,6 @@ def offers_in(path: str | Path, plan: Plan, priority: str) -> tuple[Offer, ...]:
 
     Raises UsageError: not such a file, or one of other requirements than those of the plan; IngestError: it cannot be read.
     """
-    from ingest.storage.replanning import meets, same
-
     data, found = read_object(Path(path), "the JSON of `ingest response`"), list[Offer]()
     lines = [one for one in plan.requirements if PRIORITIES.index(one.priority) <= PRIORITIES.index(priority)]
     try:
