@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ingest.engine.interactive import InteractiveResult
     from ingest.engine.value import Quantity
     from ingest.requirement import Requirement
-    from ingest.sizing.bandwidth import Scenarios
 
     #: Rates by name, with their ranges.
     Rates = Iterable[tuple[str, Quantity | Requirement | None]]
@@ -125,18 +124,16 @@ def _section(section: Section) -> Iterator[str]:
     if section.rows:
         heads = "".join(f'<th scope="col" style="{CELL}">{escape(name)}</th>' for name in section.columns)
         yield "<table>" + (f"<thead><tr>{heads}</tr></thead>" if any(section.columns) else "") + "<tbody>"
-        yield from (f"<tr>{''.join(map(_cell, row))}</tr>" for row in section.rows[:MOST_CELLS])
+        for row in section.rows[:MOST_CELLS]:
+            looks = (CELL + ("; white-space: nowrap" if len(text) <= UNBROKEN else "") for text in row)
+            cells = (f'<td style="{look}">{escape(text)}</td>' for look, text in zip(looks, row, strict=True))
+            yield f"<tr>{''.join(cells)}</tr>"
         yield "</tbody></table>"
         if len(section.rows) > MOST_CELLS:
             yield f"<p>… and {len(section.rows) - MOST_CELLS:,} more: <code>to_frame()</code> has all of them.</p>"
     if section.lines:
         lines = "\n".join(escape(line) for line in section.lines[:MOST_CELLS])
         yield f'<pre style="white-space: pre-wrap">{lines}</pre>'
-
-
-def _cell(text: str) -> str:
-    whole = "; white-space: nowrap" if len(text) <= UNBROKEN else ""
-    return f'<td style="{CELL}{whole}">{escape(text)}</td>'
 
 
 #: Pixels: of the names, the plot, the values behind it, and from one bar to the next.
@@ -192,12 +189,6 @@ def range_bars(title: str, shown: Sequence[Bar]) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _scenarios(answers: Scenarios) -> Rates:
-    for one in answers.scenarios[:MOST_CELLS]:
-        words = (one.model.id if one.model else "", one.gpu.id if one.gpu else "", f"{one.nodes:,.0f} nodes")
-        yield " · ".join(filter(None, words)), one.results.get("mandatory_read_bandwidth")
-
-
 #: class of a result -> the title of its chart, and the rates that it shows
 CHARTS: Mapping[str, tuple[str, Callable[[Any], Rates]]] = {
     "Estimate": (
@@ -212,5 +203,14 @@ CHARTS: Mapping[str, tuple[str, Callable[[Any], Rates]]] = {
         "Bandwidth by requirement",
         lambda plan: ((f"{one.id} {plain(one.metric)}", one) for one in plan.requirements if one.unit == "B/s"),
     ),
-    "Scenarios": ("Read bandwidth to require", _scenarios),
+    "Scenarios": (
+        "Read bandwidth to require",
+        lambda answers: (
+            (
+                " · ".join([*(part.id for part in (one.model, one.gpu) if part), f"{one.nodes:,.0f} nodes"]),
+                one.results.get("mandatory_read_bandwidth"),
+            )
+            for one in answers.scenarios[:MOST_CELLS]
+        ),
+    ),
 }

@@ -224,11 +224,9 @@ def _of_job(site: Site, keys: Keys, job: Mapping[str, Any]) -> Iterator[Fault]:
     for word, wanted in (("within", "stage"), ("each", "stage"), ("hit", "cache"), ("partitioned", "cache")):
         if word in placed and mode not in (wanted, None):
             yield Fault((*keys, "placement", word), f"applies to mode {wanted} only, found mode {mode}")
-    if "threads" in job and "readers" in job:
-        yield Fault((*keys, "readers"), "the reads of a node are already given by `threads`, expected one of them")
-    for other in ("threads", "readers"):
-        if "loader" in job and other in job:
-            yield Fault((*keys, other), "the reads of a node are already given by `loader`, expected one of them")
+    for word, other in (("threads", "readers"), ("loader", "threads"), ("loader", "readers")):
+        if word in job and other in job:
+            yield Fault((*keys, other), f"the reads of a node are already given by `{word}`, expected one of them")
 
 
 def _of_dataset(site: Site, keys: Keys, described: Mapping[str, Any]) -> Iterator[Fault]:

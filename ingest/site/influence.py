@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
+
+import numpy
 
 from ingest.engine.derivation_graph import Uses, is_column
 from ingest.engine.messages import Message
@@ -176,8 +177,6 @@ def influences(plan: Plan, inputs: Iterable[Sequence[Step]]) -> list[Influence]:
     """The influence of inputs, the largest first: each at the end of its range that moves a requirement further, or changed by
     a tenth. The steps of an input all have one value; a column is none.
     """
-    import numpy
-
     tree, given = TurnedTree(plan), [tuple(steps) for steps in inputs]
     size = max(1, MOST_NUMBERS // max(len(tree.shared), 1))
     with numpy.errstate(all="ignore"):
@@ -200,29 +199,23 @@ class Entries:
 
     def __init__(self, values: Any, changed: Sequence[Any] = (), turns: int = 0) -> None:
         self.values, self.changed, self.turns = values, changed, turns
+        self._known: dict[Callable[..., Any], Any] = {}
 
     def sum(self) -> Any:
         """The sum."""
-        return self._sum
+        return self._each(numpy.sum)
 
     def max(self) -> Any:
         """The largest entry."""
-        return self._max
+        return self._each(numpy.max)
 
-    @cached_property
-    def _sum(self) -> Any:
-        return self._each(lambda rows: rows.sum(axis=-1))
-
-    @cached_property
-    def _max(self) -> Any:
-        return self._each(lambda rows: rows.max(axis=-1))
-
-    def _each(self, reduced: Callable[[Any], Any]) -> Any:
-        import numpy
-
+    def _each(self, reduced: Callable[..., Any]) -> Any:
+        if reduced in self._known:
+            return self._known[reduced]
+        found = self._known[reduced] = reduced(self.values, axis=-1)
         if not self.turns:
-            return reduced(self.values)
-        found = numpy.full(self.turns, reduced(self.values))
+            return found
+        found = self._known[reduced] = numpy.full(self.turns, found)
         turns, rows, values = self.changed
         changing, places = numpy.unique(turns, return_inverse=True)
         for start in range(0, len(changing), AT_A_TIME):
@@ -230,7 +223,7 @@ class Entries:
             table = numpy.tile(self.values, (len(own), 1))
             here = (places >= start) & (places < start + AT_A_TIME)
             table[places[here] - start, rows[here]] = values[here]
-            found[own] = reduced(table)
+            found[own] = reduced(table, axis=-1)
         return found
 
 
@@ -254,8 +247,6 @@ class TurnedTree:
     """
 
     def __init__(self, plan: Plan) -> None:
-        import numpy
-
         self.tree = tree = plan.tree
         columns = [place for place, step in enumerate(tree.order) if is_column(step) and step.inputs]
         self.columns = {place: Entries(numpy.array(tree.order[place].value, float)) for place in columns}
@@ -267,8 +258,6 @@ class TurnedTree:
 
     def moved(self, inputs: Sequence[Sequence[Step]]) -> list[dict[str, float]]:
         """The relative change of each requirement that an input changes, the largest first, for each input."""
-        import numpy
-
         steps = [self.tree.placed(step for step in own if step in self.tree.places) for own in inputs]
         turned = self._turned(
             numpy.repeat(numpy.arange(len(steps)), [len(own) for own in steps]),
@@ -291,8 +280,6 @@ class TurnedTree:
 
         An input has a number, the positions of its steps, and two values, its ends.
         """
-        import numpy
-
         size = len(self.tree.order)
         given = inputs * size + positions
         # What is computed from the steps of inputs and is not shared, one level after the other.
@@ -320,8 +307,6 @@ class TurnedTree:
 
     def _lines(self, turned: Turned, turns: int) -> dict[str, Any]:
         """The requirements that any turn changes, in each of them: two turns of each input, one after the other."""
-        import numpy
-
         tree = self.tree
         values: dict[int, Any] = {}
         inputs = {place: tree.inputs_of(numpy.array([place]))[0].tolist() for place in self.shared}
@@ -357,8 +342,6 @@ class TurnedTree:
 
 def _distinct(keys: Any) -> Any:
     """Keys in order, each once; NumPy's own takes many times longer for numbers that are so regular."""
-    import numpy
-
     keys = numpy.sort(keys)
     return keys[numpy.concatenate([[True], keys[1:] != keys[:-1]])] if len(keys) else keys
 

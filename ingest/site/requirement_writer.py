@@ -278,14 +278,6 @@ class RequirementWriter:
         own = kind_of_line(value.line.id)
         return any(one.kind != own for one in self.loads.held(value))
 
-    def _overlap(self, value: RequirementValue) -> str:
-        """Which checkpoints coincide in a line, and what is written beside them."""
-        saved = OVERLAPS[self.site.section("overlap").get("checkpoints")]
-        if not self._held_beside(value):
-            return saved
-        kinds = [one.kind for one in self.loads.held(value)]
-        return f"{saved}, and what is written meanwhile" if kind_of_line(value.line.id) in kinds else "all that writes"
-
     def _within(self, value: RequirementValue) -> str:
         """The time of the jobs behind a line, as allowed or as nodes draw: of the one with the largest entry, or of all."""
         if not value.within:
@@ -337,7 +329,11 @@ class RequirementWriter:
                 else self._shown(self.known.step("workload_write_bandwidth"))
             )
         if "{overlap}" in says:
-            found["overlap"] = self._overlap(value)
+            # Which checkpoints coincide in the line, and what is written beside them.
+            found["overlap"] = OVERLAPS[self.site.section("overlap").get("checkpoints")]
+            if self._held_beside(value):
+                saves = kind_of_line(value.line.id) in [one.kind for one in self.loads.held(value)]
+                found["overlap"] = f"{found['overlap']}, and what is written meanwhile" if saves else "all that writes"
         if "{reserve}" in says:
             found["reserve"] = " and the Buyer's reserve" if self.site.section("reserve") else ""
         if "{migrated}" in says:

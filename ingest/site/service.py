@@ -78,7 +78,7 @@ def with_purchase(facts: DocumentFacts, lines: Sequence[Requirement], clusters: 
     if restores and not any(one in restores for one in asked):
         asked.append(max(restores, key=lambda one: one.value))
     stated = [f"{display(one.value, one.unit, binary=False)} of {one.load or 'usable capacity'}" for one in asked]
-    nodes = _nodes(clusters)
+    nodes = sum(float(described["count"].value) for described in clusters.values())
     places = f" in {len(clusters)} clusters" if len(clusters) > 1 else ""
     bought = "meets the requirements of this document"
     if stated:
@@ -114,11 +114,6 @@ class ServiceTerm:
         return dict(vars(self))
 
 
-def _nodes(clusters: Mapping[str, Any]) -> float:
-    """The nodes of all clusters of a site file."""
-    return sum(float(described["count"].value) for described in clusters.values())
-
-
 def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequence[Requirement]) -> tuple[ServiceTerm, ...]:
     """The terms of a site: set, to be stated by the Vendor, or open; those about loads that it has.
 
@@ -130,7 +125,7 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequen
     written = {OTHERS: section} if isinstance(section, str) else section
     others = written.get(OTHERS, OPEN)
     found, kinds, named = [], kinds_of(lines), _named(lines)
-    nodes = _nodes(site.section("clusters"))
+    nodes = sum(float(described["count"].value) for described in site.section("clusters").values())
     for one in records():
         is_small = one.small is not None and nodes < SMALL_SITE
         record = replace(one, suggested=one.small, grade="assumed", source="") if is_small else one

@@ -79,13 +79,8 @@ def settings_in(site: Site, keys: Keys, described: Mapping[str, Any]) -> dict[st
     found = {}
     for name, written in described.get("set", {}).items():
         with site.blaming((*keys, "set", name)):
-            found[name] = _number(name, written)
+            found[name] = float(read_value(name, written, SELF))
     return found
-
-
-def _number(name: str, written: object) -> float:
-    """A quantity in base units; its key is named by the refusal."""
-    return float(read_value(name, written, SELF))
 
 
 def place_states(site: Site, name: str, node: Node, known: Quantities, catalog: Catalog, *, stops: bool) -> None:
@@ -146,7 +141,7 @@ def _serving(site: Site, name: str, described: Mapping[str, Any], catalog: Catal
         hit = str(site.folder / hit)
     elif hit is not None:
         with site.blaming((*keys, "hit")):
-            hit = _number("kv_hit_share", described["hit"])
+            hit = float(read_value("kv_hit_share", described["hit"], SELF))
     for key in (key for key in OF_START if key in described and "load_time" not in described):
         site.refuse((*keys, key), "found without 'load_time', expected with it")
     if "weight_bits" in described:

@@ -110,10 +110,17 @@ def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
         raise IngestError(f"{path}: inputs: path: found {brief(measured)}, expected keys and values")
     where = f"measure-storage of {one_line(str(measured.get('value', '')))}"
     size = _measured(path, "io_size", inputs.get("io_size"), "B", where)
-    if io_bytes is not None and io_bytes < size.value and (point := _point(data.get("points"), io_bytes)) is not None:
-        size = size._replace(value=point["io_size"])
-        rates = {name: {"value": point[name], "unit": "B/s"} for name in ("read_bandwidth", "write_bandwidth") if name in point}
-        results = {**results, **rates}
+    points = data.get("points")
+    if io_bytes is not None and io_bytes < size.value and isinstance(points, list):
+        # The knee, or the fastest point, of a sweep with the largest requests up to the size.
+        listed = [one for one in points if isinstance(one, Mapping) and isinstance(one.get("read_bandwidth"), (int, float))]
+        sizes = [each for one in points if isinstance(one, Mapping) and isinstance(each := one.get("io_size"), int)]
+        largest = max((each for each in sizes if 0 < each <= io_bytes), default=None)
+        known = [one for one in listed if largest is not None and one.get("io_size") == largest]
+        for point in sorted(known, key=lambda one: (not one.get("knee"), -one["read_bandwidth"]))[:1]:
+            size = size._replace(value=point["io_size"])
+            rates = {name: point[name] for name in ("read_bandwidth", "write_bandwidth") if name in point}
+            results = {**results, **{name: {"value": rate, "unit": "B/s"} for name, rate in rates.items()}}
     fields: dict[str, Any] = {"reference_io_bytes": size}
     for result, names in FROM_MEASUREMENT.items():
         if result in results:
@@ -121,15 +128,6 @@ def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
             fields |= dict.fromkeys(names, _measured(path, result, results[result], unit, where))
     name = f"measured path of {Path(path).name}, one machine"
     return Storage(Path(path).stem, Path(path), name=name, family="client", scaling_unit="client", fixed=MEASURED, **fields)
-
-
-def _point(points: Any, io_bytes: float) -> Mapping[str, Any] | None:
-    """The knee, or the fastest point, of a sweep with the largest requests up to a size; None where there is none."""
-    listed = [one for one in points if isinstance(one, Mapping)] if isinstance(points, list) else []
-    sizes = [size for one in listed if isinstance(size := one.get("io_size"), int) and 0 < size <= io_bytes]
-    found = [one for one in listed if sizes and one.get("io_size") == max(sizes)]
-    known = [one for one in found if isinstance(one.get("read_bandwidth"), (int, float))]
-    return max(known, key=lambda one: (bool(one.get("knee")), one["read_bandwidth"]), default=None)
 
 
 def _measured(path: str | Path, name: str, item: Any, unit: str, where: str) -> Value:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+import numpy
+
 from ingest.catalog.records import WITHOUT_GPUS, Node
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.monte_carlo import draw
@@ -88,8 +90,6 @@ def flips_of(
     Systems are given as their units are counted, with what judges each with these units fixed; `offers` are judged instead, by
     the values that they state for any line. Lines below the priority do not count.
     """
-    import numpy
-
     lines, refused, unmoved = _Lines(plan, priority, every=bool(offers)), dict[str, str](), list[str]()
     inputs = list[SiteInput]()
     for one in site_inputs(plan):
@@ -149,8 +149,6 @@ def _effects(inputs: Sequence[SiteInput], lines: _Lines, systems: Sequence[Fit],
 
     A system that hardly any draw moves joins the `unmoved`.
     """
-    import numpy
-
     draws = [[draw(one.uncertain, DRAWS, SEED + turn) for one in inputs] for turn in (0, 1)]
     steps = [step for one in inputs for step in one.steps]
     base = {step: drawn for one, drawn in zip(inputs, draws[0], strict=True) for step in one.steps}
@@ -192,8 +190,6 @@ class _Amount:
 
     def of(self, required: Any) -> Any:
         """For each draw of the lines."""
-        import numpy
-
         given = {step: required[numpy.array(self.needs) == name].max(axis=0) for name, step in self.leaves.items()}
         return numpy.zeros(required.shape[1:]) + self.tree.again(given, self.above).get(self.step, self.step.value)
 
@@ -226,8 +222,6 @@ class _Lines:
     """The requirement lines that set a need, or every line, as functions of the inputs of the site."""
 
     def __init__(self, plan: Plan, priority: str, every: bool = False) -> None:
-        import numpy
-
         counted = PRIORITIES[: PRIORITIES.index(priority) + 1]
         able = [one for one in plan.lines if (every or need_in(one.requirement)) and one.priority in counted]
         buys = not every and any(one.requirement.metric == TO_BUY for one in able)
@@ -304,8 +298,6 @@ class _Lines:
         self, one: SiteInput, values: Any, above: Sequence[Step], moving: Sequence[int], digits: float | None = None
     ) -> Required:
         """What each line requires where an input has many values; rounded as in the plan, or to so many digits."""
-        import numpy
-
         known: dict[Step, Any] = self.tree.again(dict.fromkeys(one.steps, values), above)
         found = numpy.tile(self.today, (1, len(values)))
         computed = numpy.empty((len(moving), len(values)))
@@ -323,8 +315,6 @@ class _Lines:
 
     def required_at(self, one: SiteInput, value: float, digits: float | None = None) -> dict[str, float]:
         """What each line requires with a value of an input, by id, and the conditions of the largest read line, by name."""
-        import numpy
-
         found = self.at(one, numpy.array([value]), self.tree.above(one.steps), self.reached(one), digits)
         conditions = {name: float(item[0]) for name, item in zip(CONDITIONS, found[1:], strict=True) if len(item)}
         return {**dict(zip(self.names, found.lines[:, 0].tolist(), strict=True)), **conditions}
@@ -339,15 +329,11 @@ class _Lines:
 
     def all_of(self, known: Mapping[Step, Any], count: int) -> Any:
         """What each line requires, a row for each, for so many values of the steps that are known."""
-        import numpy
-
         computed = [numpy.broadcast_to(known.get(one.step, one.step.value), count) for one in self.lines]
         return self._required(numpy.array(computed, float), known, slice(None))
 
     def refused(self, one: SiteInput, values: Any, above: Sequence[Step]) -> Any:
         """Whether the site would be refused, for each value of an input."""
-        import numpy
-
         known, found = self.tree.again(dict.fromkeys(one.steps, values), above), numpy.zeros(len(values), bool)
         for rule, *ends in self.rules:
             value, limit = (known.get(end, end.value) if isinstance(end, Step) else end for end in ends)
@@ -360,8 +346,6 @@ class _Lines:
         It chooses by the rules of the plan; for rates by what the nodes of a cluster draw, too, by the cluster whose nodes read
         most, and by whether the line that reads most has most requests.
         """
-        import numpy
-
         tried = numpy.array([one.value, *values])
         known = self.tree.again(dict.fromkeys(one.steps, tried), above)
         required, clients, *_ = self.at(one, tried, above, moving)
@@ -399,8 +383,6 @@ class _Lines:
 
     def _required(self, computed: Any, known: Mapping[Step, Any], moving: Any, digits: float | None = None) -> Any:
         """The values of lines, rounded and limited; nothing where a line is for information only."""
-        import numpy
-
         rounded = FORMULAS["rounded_requirement"].function(computed, digits or self.digits)
         found = numpy.where(computed > 0, rounded, 0.0)
         for row, line in enumerate(numpy.array(self.lines, object)[moving]):
@@ -421,8 +403,6 @@ def _mean_request(reads: tuple[tuple[float, float, str], ...]) -> float:
 
 def _entries(known: Mapping[Step, Any], end: Any, count: int) -> Any:
     """A value, or the entries of a column, a row each, for so many values of an input."""
-    import numpy
-
     steps = end.inputs if isinstance(end, Step) and is_column(end) else (end,)
     return numpy.array(
         [numpy.broadcast_to(known.get(one, one.value) if isinstance(one, Step) else one, count) for one in steps]
@@ -456,8 +436,6 @@ def _limits(one: SiteInput) -> tuple[float, float, bool]:
 
 def _values(one: SiteInput) -> Any:
     """The values of an input that are tried, in order; that of today among them."""
-    import numpy
-
     low, high, whole = _limits(one)
     low, high = max(low, one.value / FAR), min(high, max(one.value * FAR, one.value or high))
     spaced = numpy.geomspace if one.value and low > 0 else numpy.linspace
@@ -469,8 +447,6 @@ def _values(one: SiteInput) -> Any:
 
 def _allowed(values: Any, today: float, refused: Callable[[Any], Any], whole: bool) -> Any:
     """The values around that of today up to the first on each side at which the site is refused, and the last before it."""
-    import numpy
-
     kept = [today]
     for side in (values[values > today], values[values < today][::-1]):
         wrong = numpy.flatnonzero(refused(side))
@@ -493,8 +469,6 @@ def _close(kept: float, turned: float, whole: bool) -> bool:
 
 def _split(kept: float, turned: float, whole: bool) -> Any:
     """Values from one to the other, both included."""
-    import numpy
-
     spaced = numpy.geomspace if kept * turned > 0 else numpy.linspace
     values = spaced(kept, turned, PARTS + 1)
     values[[0, -1]] = kept, turned
@@ -512,8 +486,6 @@ class _Bracket(NamedTuple):
 
 def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[Flip | Steady | Suspect]:
     """The nearest flip of each system and line above and below the value of today; the ends where there is none."""
-    import numpy
-
     above, moving, whole = lines.tree.above(one.steps), lines.reached(one), _limits(one)[2]
     values = _allowed(_values(one), one.value, partial(lines.refused, one, above=above), whole)
     today = int(numpy.flatnonzero(values == one.value)[0])

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
+import numpy
+
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, steps_below
 from ingest.requirement import PRIORITIES, Requirement
@@ -57,8 +59,6 @@ class Carried:
     """What a system carries of each line."""
 
     def __init__(self, system: Fit, needs: Sequence[str]) -> None:
-        import numpy
-
         known, self.name, self.needs = system.answer.known, system.entry.id, numpy.array(needs)
         layers = [*layers_of(system)]
         self.tree = Tree({f"{place} {end}": step for place, (_, *pair) in enumerate(layers) for end, step in enumerate(pair)})
@@ -76,8 +76,6 @@ class Carried:
 
     def moved(self, needed: Required) -> Any:
         """The lines whose verdict may turn among many values of an input: required more of, or needed on other conditions."""
-        import numpy
-
         found = numpy.ptp(needed.lines, axis=1) > 0
         for conditions, need in zip(needed[1:], (READ_NEED, READ_NEED, WRITE_NEED), strict=True):
             if len(conditions) and numpy.ptp(conditions) > 0:
@@ -86,8 +84,6 @@ class Carried:
 
     def verdicts(self, needed: Required) -> Iterator[tuple[LayerVerdict, Any]]:
         """Each layer, and of each line whether the layer carries it."""
-        import numpy
-
         required, *conditions = needed
         shape, needs = required.shape, self.needs
         given = {name: item for name, item in zip(CONDITIONS, conditions, strict=True) if name in self.leaves and len(item)}
@@ -105,8 +101,6 @@ class Carried:
 
     def carried(self, required: Required) -> Any:
         """Whether all layers carry each line, a row for each line."""
-        import numpy
-
         return numpy.logical_and.reduce([holds for _, holds in self.verdicts(required)])
 
 
@@ -114,8 +108,6 @@ class Offered(Carried):
     """What an offer carries of each line: the value that its vendor states, with nothing else to limit it."""
 
     def __init__(self, offer: Offer, names: Sequence[str]) -> None:
-        import numpy
-
         self.name, self.offered = offer.name, numpy.array([[offer.values.get(name, math.nan)] for name in names])
         self.needs, self.decides = numpy.array([""] * len(names)), ~numpy.isnan(self.offered[:, 0])
 

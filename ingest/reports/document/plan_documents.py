@@ -185,11 +185,6 @@ class Composition:
             )
         return form("growth", rows)
 
-    def themes(self, section: str) -> Sequence[str]:
-        """The themes of a section."""
-        found: Sequence[str] = self._looks[section].get("themes", ())
-        return found
-
     def requirements(self, section: str, theme: str = "") -> list[Requirement]:
         """The requirements that a section states, of one theme; a section that names beginnings of ids takes those lines."""
         beginnings = {name: tuple(look.get("states", ())) for name, look in self._looks.items()}
@@ -331,7 +326,11 @@ class BuyerReport(Composition):
         """The whole document."""
         plan = self.plan
         questions = [(one.key, one.question, one.suggested, one.reason) for one in plan.open_questions]
-        terms = [(f"{one.name} ({one.id})", one.key, chosen(one), capitalised(one.reason)) for one in plan.service]
+        terms = []
+        for one in plan.service:
+            # The value of a term, or that there is none and which one is suggested.
+            lacking = f"open; suggested: {one.suggested}" if one.status == "open" else "to be stated by the Vendor"
+            terms.append((f"{one.name} ({one.id})", one.key, one.value or lacking, capitalised(one.reason)))
         decided = [
             (one.id, "settled" if one.reason else "open", one.concerned, capitalised(one.why), one.reason or one.settle)
             for one in plan.decided
@@ -379,7 +378,7 @@ class BuyerReport(Composition):
             jobs = grouped((kept.get("readers", USUAL_READERS), name) for name, kept in saved if kept is not None)
             for readers, names in jobs.items():
                 yield Paragraph(self.clauses["restore"][readers].format(jobs=listed(names)), "Restore.")
-        themes = self.themes(section)
+        themes: Sequence[str] = self._looks[section].get("themes", ())
         for theme in themes:
             stated = self.requirements(section, theme)
             if stated and len(themes) > 1:
@@ -434,11 +433,6 @@ class BuyerReport(Composition):
         yield Paragraph(full, "Made with.")
 
 
-def chosen(term: ServiceTerm) -> str:
-    """The value of a term, or that there is none and which one is suggested."""
-    return term.value or (f"open; suggested: {term.suggested}" if term.status == "open" else "to be stated by the Vendor")
-
-
 def spread(one: Requirement) -> str:
     """Low to high, or nothing where they print the same."""
     return span(one.low, one.high, one.unit, " to ")
@@ -453,10 +447,6 @@ def tender_document(plan: Plan, charts: Sequence[Chart] = ()) -> Document:
 class TenderDocument(Composition):
     """Writes the tender of a plan. It names no assumption, no range, no margin and no note of the buyer's."""
 
-    def __init__(self, kind: str, plan: Plan, charts: Sequence[Chart]) -> None:
-        super().__init__(kind, plan, charts)
-        self.binding = [one for one in plan.requirements if one.priority != INFORMATION]
-
     def document(self) -> Document:
         """The whole document."""
         # The values that are not required, but that a requirement names.
@@ -467,7 +457,7 @@ class TenderDocument(Composition):
             "workloads": [form("information", described)] if described else [],
             "growth": [self.growth(), *self._stated(self.requirements("growth"))] if "growth" in self.numbers else [],
             "acceptance": self._acceptance(),
-            "response": [response_table(self.binding, self.terms)],
+            "response": [response_table(self._lines, self.terms)],
             "scope": [form("terms", self.texts["clauses"]["terms"].items()), self.clause("units", lead="Units.")],
         }
         for name in ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience", "protocols", "commercial"):
@@ -498,8 +488,9 @@ class TenderDocument(Composition):
 
     def _themes(self, section: str) -> Iterator[Block]:
         """Requirements and terms, theme by theme."""
+        themes: Sequence[str] = self._looks[section].get("themes", ())
         found: dict[str, list[Block]] = {}
-        for theme in self.themes(section):
+        for theme in themes:
             blocks = [*self._stated(self.requirements(section, theme))]
             terms = [one for one in self.terms if one.theme == theme]
             if terms:
@@ -510,7 +501,7 @@ class TenderDocument(Composition):
         if not found:
             yield self.clause("no_terms")
         for theme, blocks in found.items():
-            if len(self.themes(section)) > 1:
+            if len(themes) > 1:
                 yield Subheading(theme_title(theme, self.plan.kinds))
             yield from blocks
 
@@ -524,7 +515,7 @@ class TenderDocument(Composition):
     def _acceptance(self) -> Iterator[Block]:
         yield self.clause("tests", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
         yield acceptance_table(self.plan.requirements)
-        untested = [one for one in self.binding if one.id not in self.tests]
+        untested = [one for one in self._lines if one.id not in self.tests]
         if untested:
             how = {line.id: line.inspected for line in LINES}
             yield self.clause("inspection")

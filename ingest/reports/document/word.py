@@ -19,6 +19,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import docx
+from docx.enum.section import WD_ORIENT
+from docx.enum.text import WD_ALIGN_PARAGRAPH
+from docx.oxml import parse_xml
+from docx.shared import Cm, Pt
+
 from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.files import now, open_regular, sha256
 from ingest.reports.document.markup import Document, Paragraph
@@ -172,8 +178,6 @@ def _is_inside_a_code(field: TemplateField) -> bool:
 
 def _refuse_elsewhere(word: Any) -> None:
     """Footnotes, comments, diagrams: fields there would stay as they are."""
-    from docx.oxml import parse_xml
-
     done = {word.part, *(part for _, part in _margins(word))}
     for part in word.part.package.iter_parts():
         if part in done or not part.partname.endswith(".xml") or "/glossary/" in part.partname:
@@ -297,8 +301,6 @@ def opened(template: str | Path | None) -> Any:
 
     Raises IngestError: the template is not a Word document.
     """
-    import docx
-
     if template is None:
         return docx.Document()
     if not Path(template).is_file():
@@ -334,8 +336,6 @@ def _check_inert(word: Any, template: str | Path) -> None:
 
     Raises IngestError: an object, a picture or a text that is loaded from elsewhere, macros, or a field that loads one.
     """
-    from docx.oxml import parse_xml
-
     for part in word.part.package.iter_parts():
         if "macro" in part.content_type.lower() or "vbaProject" in part.content_type:
             raise IngestError(MACROS.format(template=template))
@@ -385,10 +385,6 @@ def _field_codes(tree: Any) -> Iterator[tuple[str, bool]]:
 
 def _set_page(word: Any, title: str) -> None:
     """A4 upright, title at the head and number at the foot of each page; the first page has no head."""
-    from docx.enum.section import WD_ORIENT
-    from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.shared import Cm, Pt
-
     page, font = word.sections[0], word.styles["Normal"].font
     page.orientation = WD_ORIENT.PORTRAIT
     page.page_width, page.page_height = Cm(21), Cm(29.7)

@@ -10,6 +10,13 @@ from functools import cache, partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+from docx.blkcntnr import BlockItemContainer
+from docx.enum.style import WD_STYLE_TYPE
+from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_COLOR_INDEX, WD_TAB_ALIGNMENT, WD_TAB_LEADER
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Cm, Pt, RGBColor
+
 from ingest.reports.document.markup import (
     BLANK,
     Block,
@@ -46,16 +53,11 @@ LOOKS: Mapping[str, Mapping[str, float]] = {
 
 def xml(tag: str, **attributes: str) -> Any:
     """An element of Word's own namespace with attributes of it."""
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
     return OxmlElement(f"w:{tag}", {qn(f"w:{key}"): value for key, value in attributes.items()})
 
 
 def _style(word: Any, name: str, table: bool = False) -> Any:
     """A style of paragraphs or of tables by its English name, made where the document has none."""
-    from docx.enum.style import WD_STYLE_TYPE
-
     kind = WD_STYLE_TYPE.TABLE if table else WD_STYLE_TYPE.PARAGRAPH
     for called in (name, name + _OWN):
         same_name = [style for style in word.styles if style.name == called]
@@ -78,8 +80,6 @@ def _style(word: Any, name: str, table: bool = False) -> Any:
 
 def _dress(style: Any, name: str) -> None:
     """Give a paragraph style that was made here its look."""
-    from docx.shared import Cm, Pt
-
     look, spaces = LOOKS[name], style.paragraph_format
     if name == "toc 1":  # as the text, whose style a template may lack
         style.element.basedOn_val = "Normal"
@@ -149,10 +149,11 @@ class ColumnWidths(NamedTuple):
 
 def columns_for(table: Table, width: float) -> ColumnWidths:
     """Columns that are together as wide as their place, in cm; the `widths` of the table are the shares wished for."""
-    longest = []
+    longest = []  # the length of the longest word of each column, in letters' sizes
     for place in range(len(table.heads)):
-        heads = [_length(word) * BOLD for word in _words(table.heads[place])]
-        longest.append(max([*heads, *(_length(word) for row in table.rows for word in _words(row[place]))], default=0.0))
+        heads = [sum(map(_SIZE_OF, word)) * BOLD for word in _words(table.heads[place])]
+        cells = [sum(map(_SIZE_OF, word)) for row in table.rows for word in _words(row[place])]
+        longest.append(max([*heads, *cells], default=0.0))
     needs = {size: [length * size / PER_CM + MARGINS for length in longest] for size in SIZES}
     size = next((size for size in SIZES if sum(needs[size]) <= width), SIZES[-1])
     return ColumnWidths(_shared_out(width, table.widths or (1.0,) * len(table.heads), needs[size]), size)
@@ -165,11 +166,6 @@ def _words(text: str) -> list[str]:
     ['GB/s', 'of', 'results/', 'weak/', 'result.txt']
     """
     return [part for word in text.split() for part in (_PARTS.findall(word) if word.count("/") > 1 else (word,))]
-
-
-def _length(word: str) -> float:
-    """The length of a word in letters' sizes."""
-    return sum(map(_SIZE_OF, word))
 
 
 _KINDS = ((str.isdigit, FIGURE), (str.isupper, CAPITAL), (str.isalpha, OTHER))
@@ -214,9 +210,6 @@ class WordWriter:
     """
 
     def __init__(self, word: Any, width: float | None = None, printed: bool = False) -> None:
-        from docx.blkcntnr import BlockItemContainer
-        from docx.oxml import OxmlElement
-
         last = word.element.body.sectPr
         self.word, self.printed, self._style = word, printed, cache(partial(_style, word))
         # The library looks for the default style each time that a style is set.
@@ -281,9 +274,6 @@ class WordWriter:
 
     def _cover(self, document: Document, cover: Cover) -> None:
         """The first page: what is bought, by whom and until when."""
-        from docx.enum.text import WD_COLOR_INDEX
-        from docx.shared import Cm, Pt
-
         place = self._place
         kind = place.add_paragraph()
         _write(kind, cover.kind, KIND, bold=True, colour=ACCENT)
@@ -325,9 +315,6 @@ class WordWriter:
         Word lists its headings itself, in a field that it updates. LibreOffice updates only the numbers of pages, and those
         only outside such a field: a document to be printed has these.
         """
-        from docx.enum.text import WD_TAB_ALIGNMENT, WD_TAB_LEADER
-        from docx.shared import Cm, Pt
-
         title = self._place.add_paragraph()
         _write(title, "Contents", KIND, bold=True, colour=ACCENT)
         title.paragraph_format.keep_with_next = True
@@ -346,8 +333,6 @@ class WordWriter:
                 line.add_run()._r.append(xml("fldChar", fldCharType="end"))
 
     def _paragraph(self, block: Paragraph, follower: Block | None) -> None:
-        from docx.shared import Cm, Pt
-
         paragraph = self._place.add_paragraph()
         explained = isinstance(follower, Paragraph) and follower.small
         introduces = isinstance(follower, Table) or not block.text
@@ -362,8 +347,6 @@ class WordWriter:
             paragraph.paragraph_format.left_indent = Cm(0.6)
 
     def _table(self, block: Table) -> None:
-        from docx.shared import Cm, Pt
-
         self._line(block.caption, "Caption").paragraph_format.keep_with_next = True
         columns = columns_for(block, self.width)
         table = self._place.add_table(1, len(block.heads), Cm(self.width))
@@ -390,9 +373,6 @@ class WordWriter:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
-        from docx.oxml.ns import qn
-        from docx.shared import Cm
-
         paragraph = self._place.add_paragraph()
         run = paragraph.add_run()
         run.add_picture(io.BytesIO(block.chart.png()), width=Cm(min(self.width, PAGE)))
@@ -402,8 +382,6 @@ class WordWriter:
 
     def _listing(self, block: DerivationListing) -> None:
         """One paragraph per line: where a line is too long, it goes on below its own beginning."""
-        from docx.shared import Pt
-
         title = self._place.add_paragraph()
         title.add_run(block.title).bold = True
         title.paragraph_format.keep_with_next = True
@@ -425,8 +403,6 @@ class WordWriter:
 
 def _copied(pattern: Any, texts: Sequence[str]) -> Any:
     """A copy of a row or paragraph with other texts in its runs. Setting the text of a run takes the library 0.2 ms."""
-    from docx.oxml.ns import qn
-
     copy = deepcopy(pattern)
     for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
         pieces = list(run.iter(qn("w:t")))
@@ -439,8 +415,6 @@ def _copied(pattern: Any, texts: Sequence[str]) -> Any:
 
 def _write(paragraph: Any, text: str, size: float, bold: bool = False, colour: str = "") -> None:
     """Add a text of a size in points."""
-    from docx.shared import Pt, RGBColor
-
     run = paragraph.add_run(text)
     run.font.size, run.bold = Pt(size), bold or None
     if colour:
@@ -466,9 +440,6 @@ def _row(
     row: Any, element: Any, texts: Sequence[str], columns: ColumnWidths, numeric: Sequence[bool], bold: bool = False
 ) -> None:
     """Write the cells of a row: numbers at the right, no page end within."""
-    from docx.enum.text import WD_ALIGN_PARAGRAPH
-    from docx.shared import Cm, Pt
-
     element.get_or_add_trPr().append(xml("cantSplit"))
     cells = zip(row.cells, element.tc_lst, texts, columns.widths, numeric, strict=True)
     for cell, cell_element, text, width, number in cells:

@@ -63,7 +63,12 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
     if in_full or len(found.systems) <= MOST_IN_FULL:
         for one in found.systems:
             sections += _in_full(one, alone=len(found.systems) == 1)
-    sections += flip_sections(found, in_full)
+    # Of each system or offer the inputs that turn the verdict on it, the nearest first, all in full.
+    for turn in turned(found.flips, found.systems):
+        main = None if in_full else tuple(at for at, flip in enumerate(turn.flips) if flip in turn.nearest)
+        sections.append(Section(turn.title, FLIP_COLUMNS, tuple(map(flip_row, turn.flips)), tuple(turn.notes), 1, main=main))
+    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items()) if found.flips is not None else ()
+    sections.append(Section("Not turned: plan again with other values", lines=left_out, detail="input"))
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
     # One row per system in base units.
@@ -123,15 +128,6 @@ def deciding(found: Fits) -> Iterator[Section]:
     yield Section("What would change the verdicts", lines=tuple(one.first for one in turned(found.flips, found.systems)))
     title, *measured = measured_first(found.flips) or [""]
     yield Section(title, lines=tuple(measured))
-
-
-def flip_sections(found: Fits, in_full: bool = False) -> Iterator[Section]:
-    """Of each system or offer the inputs that turn the verdict on it, the nearest first, all in full."""
-    for one in turned(found.flips, found.systems):
-        main = None if in_full else tuple(at for at, flip in enumerate(one.flips) if flip in one.nearest)
-        yield Section(one.title, FLIP_COLUMNS, tuple(map(flip_row, one.flips)), tuple(one.notes), 1, main=main)
-    left_out = tuple(f"{name}: {why}" for name, why in found.flips.refused.items()) if found.flips is not None else ()
-    yield Section("Not turned: plan again with other values", lines=left_out, detail="input")
 
 
 def turned(flips: Flips | None, systems: Sequence[Fit]) -> list[Turned]:

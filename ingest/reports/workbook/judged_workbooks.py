@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -51,22 +52,19 @@ def response_workbook(found: Comparison) -> bytes:
     book = WorkbookWriter(
         "Offers compared", {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in sheets.items()}
     )
-    first = book.sheet("Offers")
-    for row, offer, score in zip(summary_rows(found), found.offers, found.scores, strict=True):
-        earned = None if score is None else NumberCell(score, "share")
-        first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), offer.path)
-    first.mark(1, "==", f'"{COMPLIES}"', "good")
-    first.close()
+    with closing(book.sheet("Offers")) as first:
+        for row, offer, score in zip(summary_rows(found), found.offers, found.scores, strict=True):
+            earned = None if score is None else NumberCell(score, "share")
+            first.row(*row[:4], earned, *(float(text) if text else None for text in row[5:]), offer.path)
+        first.mark(1, "==", f'"{COMPLIES}"', "good")
     if "Ranking" in sheets:
-        ranks = book.sheet("Ranking")
-        for ranked in found.ranking:
-            numbers = (*ranked.points.values(), ranked.total, ranked.cost)
-            ranks.row(
-                ranked.rank, ranked.offer, *(None if one is None else NumberCell(round(one, 1), "number") for one in numbers)
-            )
-        for said in found.deciding:
-            ranks.row(None, said)
-        ranks.close()
+        with closing(book.sheet("Ranking")) as ranks:
+            for ranked in found.ranking:
+                numbers = (*ranked.points.values(), ranked.total, ranked.cost)
+                cells = (None if one is None else NumberCell(round(one, 1), "number") for one in numbers)
+                ranks.row(ranked.rank, ranked.offer, *cells)
+            for said in found.deciding:
+                ranks.row(None, said)
     contents: Mapping[str, Callable[[LineVerdict], CellContent]] = {
         "Compliance": lambda line: line.verdict,
         "Offered": _offered,
@@ -74,29 +72,27 @@ def response_workbook(found: Comparison) -> bytes:
     }
     for name, content in contents.items():
         # A row for each requirement, on the sheets of numbers for those with a value, and a column for each offer.
-        sheet = book.sheet(name)
+        with closing(book.sheet(name)) as sheet:
+            for place, one in enumerate(found.requirements):
+                unit = None if one.value is None else response_unit(one.value, one.unit)
+                required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
+                if unit is not None or name == "Compliance":
+                    own = (one.id, one.priority, required, "" if unit is None else unit.name)
+                    sheet.row(*own, *map(content, found.row(place)))
+            if name == "Compliance":
+                # All that is not met stands out.
+                area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
+                for verdict in (MET, ANSWERED, UNASKED):
+                    plain = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": sheet.styles["text"]}
+                    sheet.sheet.conditional_format(*area, {**plain, "stop_if_true": True})
+                sheet.sheet.conditional_format(*area, {"type": "no_blanks", "format": sheet.styles["bad"]})
+    with closing(book.sheet("Targets")) as sheet:
         for place, one in enumerate(found.requirements):
-            unit = None if one.value is None else response_unit(one.value, one.unit)
-            required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
-            if unit is not None or name == "Compliance":
-                own = (one.id, one.priority, required, "" if unit is None else unit.name)
-                sheet.row(*own, *map(content, found.row(place)))
-        if name == "Compliance":
-            # All that is not met stands out.
-            area = (1, len(LINE), sheet.next - 1, len(LINE) + len(found.offers) - 1)
-            for verdict in (MET, ANSWERED, UNASKED):
-                plain = {"type": "cell", "criteria": "==", "value": f'"{verdict}"', "format": sheet.styles["text"]}
-                sheet.sheet.conditional_format(*area, {**plain, "stop_if_true": True})
-            sheet.sheet.conditional_format(*area, {"type": "no_blanks", "format": sheet.styles["bad"]})
-        sheet.close()
-    sheet = book.sheet("Targets")
-    for place, one in enumerate(found.requirements):
-        if one.priority == TARGET:
-            shares = (NumberCell(credit(line), "share") for line in found.row(place))
-            sheet.row(one.id, one.statement, found.weights[one.id], *shares)
-    scores = (None if score is None else NumberCell(score, "strong share") for score in found.scores)
-    sheet.row("Score", "Sum of weight times share earned, over the sum of the weights", None, *scores)
-    sheet.close()
+            if one.priority == TARGET:
+                shares = (NumberCell(credit(line), "share") for line in found.row(place))
+                sheet.row(one.id, one.statement, found.weights[one.id], *shares)
+        scores = (None if score is None else NumberCell(score, "strong share") for score in found.scores)
+        sheet.row("Score", "Sum of weight times share earned, over the sum of the weights", None, *scores)
     notes, changes, stated = (book.sheet(name) for name in ("Notes", "Differences", "Requirements"))
     for name, offer in zip(found.names, found.offers, strict=True):
         for line in offer.lines:
@@ -125,30 +121,28 @@ def _offered(line: LineVerdict) -> CellContent:
 def verdict_workbook(answer: Verdict) -> bytes:
     """The workbook of a verdict: the word first, then requirements and tests with the intervals of their runs."""
     book = WorkbookWriter(f"Verdict on {answer.manifest.site}", layouts("verdict"))
-    front = book.sheet("Verdict", (verdict_title(answer),))
     sections = {
         **{section.title: section.lines for section in inspection_sections(answer)},
         "Results that are not valid": [f"{name}: {why}" for name, why in answer.refused.items()],
         "Runs": [*[answer.span, UNPROVEN] * bool(answer.span), *map(", ".join, evidence_rows(answer))],
         "Tests judged": [f"tests.json with sha256 {answer.manifest_hash}", f"Made by ingest {__version__}."],
     }
-    write_sections(front, sections)
-    front.close()
+    with closing(book.sheet("Verdict", (verdict_title(answer),))) as front:
+        write_sections(front, sections)
     degraded = (replace(one, id=f"{one.id}, {ident}") for ident, tests in answer.degraded.items() for one in tests)
     for name, judged in (("Requirements", answer.requirements), ("Tests", (*answer.tests, *degraded))):
-        sheet = book.sheet(name)
-        for one in judged:
-            # In the unit in which people read its value.
-            shown = display_unit("", one.required or one.measured or 0, one.unit)
-            if one.unit == SHARE:
-                shown = DisplayUnit(1, one.unit, "share")
-            assert shown is not None
-            cells: list[CellContent] = [one.id, one.priority, one.result]
-            for value in (one.measured, one.low, one.high, one.required):
-                cells.append(NumberCell(None if value is None else value / shown.factor, shown.style))
-            sheet.row(*cells, shown.unit, NumberCell(one.margin, "share"), NumberCell(one.runs or None, "number"), one.why)
-        sheet.mark(sheet.layout.heads.index("Result"), "==", '"fail"')
-        sheet.close()
+        with closing(book.sheet(name)) as sheet:
+            for one in judged:
+                # In the unit in which people read its value.
+                shown = display_unit("", one.required or one.measured or 0, one.unit)
+                if one.unit == SHARE:
+                    shown = DisplayUnit(1, one.unit, "share")
+                assert shown is not None
+                cells: list[CellContent] = [one.id, one.priority, one.result]
+                for value in (one.measured, one.low, one.high, one.required):
+                    cells.append(NumberCell(None if value is None else value / shown.factor, shown.style))
+                sheet.row(*cells, shown.unit, NumberCell(one.margin, "share"), NumberCell(one.runs or None, "number"), one.why)
+            sheet.mark(sheet.layout.heads.index("Result"), "==", '"fail"')
     return book.content()
 
 
@@ -170,55 +164,45 @@ def usage_workbook(answer: Usage) -> bytes:
     """The workbook of a history."""
     layouts = {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in SHEETS.items()}
     book = WorkbookWriter(answer.title, layouts, about=ABOUT)
-    sheet = book.sheet("Counted")
-    for name, one in answer.results.items():
-        shown = display_unit(name, one.value, one.unit)
-        factor, unit, style = (shown.factor, shown.unit, shown.style) if shown is not None else (1, one.unit, "number")
-        sheet.row(
-            capitalised(plain(name)), NumberCell(one.value / factor, style), "" if unit in ("1", "number", "share") else unit
-        )
-    sheet.close()
-    sheet = book.sheet("Classes")
-    for use in answer.classes:
-        rates = [None if span is None else _rounded(span[0] / 1e6) for span in (use.read, use.written)]
-        amounts = (use.gpus[0], use.concurrent["p99"], use.concurrent["max"], *use.lengths, use.starts[0])
-        numbers = map(_rounded, amounts)
-        counted = NumberCell(use.jobs, "number"), NumberCell(use.gpu_hours, "number"), NumberCell(use.share, "share")
-        sheet.row(use.name, use.cluster, *counted, *numbers, *rates)
-    sheet.close()
-    _over_time(answer, book)
-    sheet = book.sheet("Week")
-    for day, row in zip(DAYS, answer.week(), strict=True):
-        sheet.row(day, *(_rounded(value) if numpy.isfinite(value) else None for value in row))
-    scale = {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#0072B2"}
-    sheet.sheet.conditional_format(1, 1, 7, 24, scale)
-    sheet.close()
+    with closing(book.sheet("Counted")) as sheet:
+        for name, one in answer.results.items():
+            shown = display_unit(name, one.value, one.unit)
+            factor, unit, style = (shown.factor, shown.unit, shown.style) if shown is not None else (1, one.unit, "number")
+            unit = "" if unit in ("1", "number", "share") else unit
+            sheet.row(capitalised(plain(name)), NumberCell(one.value / factor, style), unit)
+    with closing(book.sheet("Classes")) as sheet:
+        for use in answer.classes:
+            rates = [None if span is None else _rounded(span[0] / 1e6) for span in (use.read, use.written)]
+            amounts = (use.gpus[0], use.concurrent["p99"], use.concurrent["max"], *use.lengths, use.starts[0])
+            numbers = map(_rounded, amounts)
+            counted = NumberCell(use.jobs, "number"), NumberCell(use.gpu_hours, "number"), NumberCell(use.share, "share")
+            sheet.row(use.name, use.cluster, *counted, *numbers, *rates)
+    # GPUs in use in each step of time, and their chart.
+    edges, _ = steps_of(answer)
+    means, peaks = (found / PARTS for found in (answer.total.means(edges), answer.total.peaks(edges)))
+    with closing(book.sheet("Over time")) as sheet:
+        for start, mean, peak in zip(edges, means, peaks, strict=False):
+            sheet.row(days(int(start)), _rounded(mean), _rounded(peak))
+        chart, last = book.book.add_chart({"type": "line"}), len(means)
+        for column in (2, 1):
+            names, values = (["Over time", 1, place, last, place] for place in (0, column))
+            chart.add_series({"name": ["Over time", 0, column], "categories": names, "values": values})
+        chart.set_title({"name": "GPUs in use"})
+        chart.set_size({"width": 900, "height": 360})
+        sheet.sheet.insert_chart(1, 4, chart, {"description": "GPUs in use over time: mean and peak of each step."})
+    with closing(book.sheet("Week")) as sheet:
+        for day, row in zip(DAYS, answer.week(), strict=True):
+            sheet.row(day, *(_rounded(value) if numpy.isfinite(value) else None for value in row))
+        scale = {"type": "2_color_scale", "min_color": "#FFFFFF", "max_color": "#0072B2"}
+        sheet.sheet.conditional_format(1, 1, 7, 24, scale)
     sheet.sheet.fit_to_pages(1, 1)
     for name, rows in (("Left out", answer.removed), ("Questions", answer.questions)):
-        sheet = book.sheet(name)
-        for key, value in rows.items():
-            sheet.row(key, NumberCell(value, "number") if isinstance(value, int) else value)
-        sheet.close()
+        with closing(book.sheet(name)) as sheet:
+            for key, value in rows.items():
+                sheet.row(key, NumberCell(value, "number") if isinstance(value, int) else value)
     return book.content()
 
 
 def _rounded(value: float) -> NumberCell:
     """A level as people read it: four digits, and all of whole ones."""
     return NumberCell(round(float(value)) if value >= 1000 else float(f"{value:.4g}"), "number")
-
-
-def _over_time(answer: Usage, book: WorkbookWriter) -> None:
-    """GPUs in use in each step of time, and their chart."""
-    edges, _ = steps_of(answer)
-    means, peaks = (found / PARTS for found in (answer.total.means(edges), answer.total.peaks(edges)))
-    sheet = book.sheet("Over time")
-    for start, mean, peak in zip(edges, means, peaks, strict=False):
-        sheet.row(days(int(start)), _rounded(mean), _rounded(peak))
-    chart, last = book.book.add_chart({"type": "line"}), len(means)
-    for column in (2, 1):
-        names, values = (["Over time", 1, place, last, place] for place in (0, column))
-        chart.add_series({"name": ["Over time", 0, column], "categories": names, "values": values})
-    chart.set_title({"name": "GPUs in use"})
-    chart.set_size({"width": 900, "height": 360})
-    sheet.sheet.insert_chart(1, 4, chart, {"description": "GPUs in use over time: mean and peak of each step."})
-    sheet.close()

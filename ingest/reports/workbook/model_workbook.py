@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ingest.acceptance.accept import shown_by
@@ -125,24 +126,22 @@ class ModelWorkbook:
             write_guidance(plan, book)
         if plan.decided:
             # What the buyer decides before a tender goes out: open with what settles it, settled with the reason.
-            sheet = book.sheet("Decisions")
-            for made in plan.decided:
-                state = "settled" if made.reason else "open"
-                sheet.row(made.id, state, made.concerned, capitalised(made.why), made.reason or made.settle)
-            sheet.mark(1, "==", '"open"')
-            sheet.close()
+            with closing(book.sheet("Decisions")) as sheet:
+                for made in plan.decided:
+                    state = "settled" if made.reason else "open"
+                    sheet.row(made.id, state, made.concerned, capitalised(made.why), made.reason or made.settle)
+                sheet.mark(1, "==", '"open"')
         lines = self._requirements(book.sheet(form.REQUIREMENTS_SHEET))
         self._sensitivity(book.sheet("Sensitivity"))
         if self.flips is not None:
             # Where the verdict on each system or offer turns, those inside the range of their input first.
-            flips = book.sheet("Flips")
-            for one in self.flips.flips:
-                ends = (one.value, one.flips_at, one.low, one.high)
-                shown = [None if end is None else NumberCell(end, style_of("", one.unit)) for end in ends]
-                judged = (one.system, one.requirement, one.layer, one.input, *shown[:2], one.verdict, one.then, *shown[2:])
-                flips.row(*judged, one.unit, "undecided" if one.inside_range else "")
-            strike(flips, "Value", "Today undecided")
-            flips.close()
+            with closing(book.sheet("Flips")) as flips:
+                for one in self.flips.flips:
+                    ends = (one.value, one.flips_at, one.low, one.high)
+                    shown = [None if end is None else NumberCell(end, style_of("", one.unit)) for end in ends]
+                    judged = (one.system, one.requirement, one.layer, one.input, *shown[:2], one.verdict, one.then, *shown[2:])
+                    flips.row(*judged, one.unit, "undecided" if one.inside_range else "")
+                strike(flips, "Value", "Today undecided")
         book.evidence(plan.assumptions, plan.sources)
         checks = book.checks(checks_of(plan, cells, self.tables, lines))
         hidden = [f"{name} ({said})" if (said := BEHIND.get(name)) else name for name, one in sheets.items() if one.hidden]
@@ -173,16 +172,15 @@ class ModelWorkbook:
             strike(sheet, title, rows=rows[TO_SETTLE])
 
     def _calculation(self, book: WorkbookWriter) -> None:
-        sheet = book.sheet("Calculation")
-        write_calculation(sheet, self.cells, lambda step: (self.cells.owner(step), step.name, meaning_of(step.name)))
-        letters = map(layouts("model")["Inputs"].letter, ("Value", "As delivered"))
-        last = sum(map(size_of, self.cells.inputs)) + 1
-        here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)
-        live = CellFormula(f"=SUMPRODUCT(--({here} <> {before}))", 0)
-        words = "number of inputs whose value differs from the delivered one"
-        row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
-        book.book.define_name(CHANGED, f"=Calculation!${sheet.layout.letter('Value')}${row}")
-        sheet.close()
+        with closing(book.sheet("Calculation")) as sheet:
+            write_calculation(sheet, self.cells, lambda step: (self.cells.owner(step), step.name, meaning_of(step.name)))
+            letters = map(layouts("model")["Inputs"].letter, ("Value", "As delivered"))
+            last = sum(map(size_of, self.cells.inputs)) + 1
+            here, before = (f"Inputs!${letter}${FIRST}:${letter}${last}" for letter in letters)
+            live = CellFormula(f"=SUMPRODUCT(--({here} <> {before}))", 0)
+            words = "number of inputs whose value differs from the delivered one"
+            row = sheet.row(SITE, CHANGED, "Inputs that differ from those of the plan.", live, "number", words)
+            book.book.define_name(CHANGED, f"=Calculation!${sheet.layout.letter('Value')}${row}")
 
     def _columns(self, sheet: SheetWriter) -> None:
         """Entries that are added up or compared, each column in one piece."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,14 +107,13 @@ def write_table(table: TableSheet, cells: PlanCells, book: WorkbookWriter) -> No
     ]
     texts = [width_of_words(label(word), (str(row.words.get(word, "")) for row in table.rows)) for word in words]
     widths = [width_of_words("Name", (row.name for row in table.rows)), *texts, *map(width_of, heads, numbers)]
-    sheet = book.sheet(table.name, ["Name", *map(label, words), *heads], widths)
-    for row, steps in zip(table.rows, table.steps, strict=True):
-        live = (
-            None if step is None else unit.cell(cells.place(step), float(step.value))
-            for step, unit in zip(steps, units.values(), strict=True)
-        )
-        sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
-    sheet.close()
+    with closing(book.sheet(table.name, ["Name", *map(label, words), *heads], widths)) as sheet:
+        for row, steps in zip(table.rows, table.steps, strict=True):
+            live = (
+                None if step is None else unit.cell(cells.place(step), float(step.value))
+                for step, unit in zip(steps, units.values(), strict=True)
+            )
+            sheet.row(row.name, *(str(row.words.get(word, "")) for word in words), *live)
 
 
 #: Columns of the sheet Guidance.
@@ -123,11 +123,10 @@ GUIDANCE = ("name", "cluster", "floor", "cluster_gpus", "compared_reads", "compa
 
 def write_guidance(plan: Plan, book: WorkbookWriter) -> None:
     """Write the sheet that compares the workload, as planned, with the guidance and with practice."""
-    sheet = book.sheet("Guidance")
-    for row in guidance_rows(plan.guidance, plan.rows["clusters"], plan.known):
-        sheet.row(*(row.get(column) for column in GUIDANCE))
-    strike(sheet, "Level", "Writes of one node (B/s/node)")
-    sheet.close()
+    with closing(book.sheet("Guidance")) as sheet:
+        for row in guidance_rows(plan.guidance, plan.rows["clusters"], plan.known):
+            sheet.row(*(row.get(column) for column in GUIDANCE))
+        strike(sheet, "Level", "Writes of one node (B/s/node)")
 
 
 def quantity_head(quantity: str, unit: DisplayUnit) -> str:
@@ -397,13 +396,12 @@ def _lines(
     lines: Mapping[str, tuple[int, Mapping[str, Any]]],  # column and look of each line, by its name in the legend
 ) -> Any:
     """A sheet of points, which are those of the plan but for the live one of the job, and their chart."""
-    sheet = book.sheet(name)
-    chosen, *points, note = rows
-    for what, row in (("chosen", chosen), *(("as planned", point) for point in points)):
-        sheet.row(what, *row)
-    strike(sheet, *ends)
-    sheet.row("", *note)
-    sheet.close()
+    with closing(book.sheet(name)) as sheet:
+        chosen, *points, note = rows
+        for what, row in (("chosen", chosen), *(("as planned", point) for point in points)):
+            sheet.row(what, *row)
+        strike(sheet, *ends)
+        sheet.row("", *note)
     chart = book.book.add_chart({"type": "scatter", "subtype": "straight"})
     ranges = {line: (2, len(points) + 1, column, look) for line, (column, look) in lines.items()}
     for line, (first, end, column, look) in {**ranges, "chosen": (1, 1, 2, CHOSEN)}.items():

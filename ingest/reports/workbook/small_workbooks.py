@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +82,8 @@ class SizingWorkbook:
         book = WorkbookWriter(self.title, layouts(self.kind))
         book.name_cells(self.cells)
         self._inputs(book.sheet("Inputs"))
-        calculation = book.sheet("Calculation")
-        write_calculation(calculation, self.cells, self._identity, self._ends)
-        calculation.close()
+        with closing(book.sheet("Calculation")) as calculation:
+            write_calculation(calculation, self.cells, self._identity, self._ends)
         self.results(book.sheet("Results"))
         book.evidence(self.assumptions, self.sources)
         about = text_sections("sizing", version=__version__, catalogs=self.catalog.content_hash())
@@ -217,8 +217,6 @@ def sweep_workbook(sweep: Sweep) -> bytes:
     # The heading of Read-me is written before its lines: row by row, one that is written last is lost.
     book = WorkbookWriter(TITLE, layouts("sweep"), by_row=True)
     _table(book.sheets[TITLE], book.styles, sweep, columns)
-    grid = book.sheet("Read-me")
-    grid.sheet.write_string(0, 0, TITLE, book.styles["heading"])
     # Version, the values that are constant in all rows, warnings, and inputs.
     every = [{name: item["value"] for name, item in one.estimate.inputs.items()} for one in sweep.grids]
     chosen = {
@@ -234,9 +232,10 @@ def sweep_workbook(sweep: Sweep) -> bytes:
         (f"Warning: {one}" for one in sweep.warnings),
     )
     inputs = (f"{name}: {item}" for name, item in chosen.items())
-    for line in (made, "Constant in all rows:", *constant, *warnings, "Inputs:", *inputs):
-        grid.row(line)
-    grid.close()
+    with closing(book.sheet("Read-me")) as grid:
+        grid.sheet.write_string(0, 0, TITLE, book.styles["heading"])
+        for line in (made, "Constant in all rows:", *constant, *warnings, "Inputs:", *inputs):
+            grid.row(line)
     return book.content()
 
 

@@ -6,6 +6,7 @@ It is written from what a vendor may know, not cut from the buyer's workbook: no
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from ingest.acceptance.accept import rows_of, shown_by
@@ -60,16 +61,15 @@ def vendor_workbook(plan: Plan) -> bytes:
         book = WorkbookWriter(title, sheets, about=ABOUT)
         book.book.set_custom_property(form.FORMAT_PROPERTY, FORMAT)
         _cover(plan, title, book.sheet("Read-me"))
-        _requirements(plan, book.sheet(form.REQUIREMENTS_SHEET))
-        _response(plan, book.sheet(form.RESPONSE_SHEET))
-        _acceptance(plan, book.sheet("Acceptance"))
-        _terms(plan, book.sheet("Terms"))
-        _prices(plan, book.sheet(form.PRICES_SHEET))
+        parts = {form.REQUIREMENTS_SHEET: _requirements, form.RESPONSE_SHEET: _response, "Acceptance": _acceptance,
+                 "Terms": _terms, form.PRICES_SHEET: _prices}  # fmt: skip
+        for name, write in parts.items():
+            with closing(book.sheet(name)) as sheet:
+                write(plan, sheet)
         if award:
-            sheet = book.sheet(AWARD_SHEET)
-            for row in award.rows():
-                sheet.row(*row)
-            sheet.close()
+            with closing(book.sheet(AWARD_SHEET)) as sheet:
+                for row in award.rows():
+                    sheet.row(*row)
         for sheet in book.sheets.values():
             sheet.protect("", FREE)
             if plan.open_questions:
@@ -106,7 +106,6 @@ def _requirements(plan: Plan, sheet: SheetWriter) -> None:
         how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
         before = (one.id, theme_title(one.theme, plan.kinds), one.priority, one.statement)
         sheet.row(*before, *_amount(one.value, one.unit, one.metric), *how, conditions_in_words(one.conditions))
-    sheet.close()
 
 
 def conditions_in_words(one: Conditions) -> str:
@@ -159,7 +158,6 @@ def _response(plan: Plan, sheet: SheetWriter) -> None:
             choice = rule_of(field) if field.kind == form.CHOICE else None
             words.append(None if field.head in NOT_FOR_TERMS else EntryCell(None, choice))
         sheet.row(shown.id, shown.priority, shown.statement, term.bound or None, None, *words)
-    sheet.close()
 
 
 def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
@@ -206,7 +204,6 @@ def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
         lasts = display(load.seconds, "s") if load.seconds else ""
         asked = (*_amount(load.threshold, load.unit), least, lasts)
         sheet.row(one.test, one.line.id, *how, *asked, usual.repeats, deviation, f"fio/{one.test}-fio.fio")
-    sheet.close()
 
 
 def _prices(plan: Plan, sheet: SheetWriter) -> None:
@@ -226,7 +223,6 @@ def _prices(plan: Plan, sheet: SheetWriter) -> None:
     for counts, items in words["others"].items():
         for item in filter(None, (said_of(one, plan.kinds) for one in items)):
             sheet.row(item, *(EntryCell(None) for _ in range(4)), counts, *(EntryCell(None) for _ in range(4)))
-    sheet.close()
 
 
 def _amount(value: float | None, unit: str, name: str = "") -> tuple[CellContent, CellContent]:
@@ -249,4 +245,3 @@ def _terms(plan: Plan, sheet: SheetWriter) -> None:
             add_section(sheet, theme_title(theme, plan.kinds))
         for one in stated:
             sheet.row(f"{one.id} {one.name}", one.text, one.verification)
-    sheet.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -154,24 +155,21 @@ class WorkbookWriter:
 
     def evidence(self, assumptions: Iterable[Mapping[str, Any]], sources: Iterable[Mapping[str, str]]) -> None:
         """Write the sheets Assumptions and Sources; what is assumed may be a word."""
-        sheet = self.sheet("Assumptions")
-        for one in assumptions:
-            name, value, unit = one["name"], one["value"], one["unit"]
-            shown = NumberCell(value, style_of(name, unit)) if isinstance(value, (int, float)) else str(value)
-            sheet.row(name, shown, unit_word(name, unit), one["why"])
-        sheet.close()
-        sheet = self.sheet("Sources")
-        for source in sources:
-            sheet.row(source["id"], source["title"], source["where"], source.get("url", ""))
-        sheet.close()
+        with closing(self.sheet("Assumptions")) as sheet:
+            for one in assumptions:
+                name, value, unit = one["name"], one["value"], one["unit"]
+                shown = NumberCell(value, style_of(name, unit)) if isinstance(value, (int, float)) else str(value)
+                sheet.row(name, shown, unit_word(name, unit), one["why"])
+        with closing(self.sheet("Sources")) as sheet:
+            for source in sources:
+                sheet.row(source["id"], source["title"], source["where"], source.get("url", ""))
 
     def checks(self, checks: Iterable[tuple[str, str, str]]) -> int:
         """Write the name, the expectation and the formula of each check, all of which pass; returns how many there are."""
-        sheet = self.sheet("Checks")
-        for name, expected, written in checks:
-            sheet.row(name, expected, CellFormula(written, "ok", "good"))
-        sheet.mark(2, "!=", '"ok"')
-        sheet.close()
+        with closing(self.sheet("Checks")) as sheet:
+            for name, expected, written in checks:
+                sheet.row(name, expected, CellFormula(written, "ok", "good"))
+            sheet.mark(2, "!=", '"ok"')
         return sheet.next - 1
 
     def read_me(
@@ -182,13 +180,12 @@ class WorkbookWriter:
         Returns:
             the sheet, and the first and the last row of each section.
         """
-        sheet = self.sheet("Read-me", (title,))
-        sheet.row(checks_outcome(checks))
-        sheet.mark(0, "begins with", "A check fails", kind="text")
-        for note in notes:
-            sheet.row(note)
-        rows = write_sections(sheet, sections)
-        sheet.close()
+        with closing(self.sheet("Read-me", (title,))) as sheet:
+            sheet.row(checks_outcome(checks))
+            sheet.mark(0, "begins with", "A check fails", kind="text")
+            for note in notes:
+                sheet.row(note)
+            rows = write_sections(sheet, sections)
         return sheet, rows
 
 
