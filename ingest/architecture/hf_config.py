@@ -1,6 +1,6 @@
 """The keys of a model's configuration: each is checked, and recorded as read.
 
-What no family reads is judged by `ingest.architecture.config_description`.
+What no family reads is judged by `ingest.architecture.registry`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ingest.architecture.config_description import from_config
+from ingest.architecture.registry import from_config
 from ingest.architecture.release import MOST_CONFIG_BYTES, LocalFiles
 from ingest.architecture.structure import Architecture, Numbers, is_numbers
 from ingest.architecture.weight_table import Weight

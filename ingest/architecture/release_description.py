@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from typing import Any
 
-from ingest.architecture.config_description import from_config, usual_sizes
+from ingest.architecture.registry import from_config, usual_sizes
 from ingest.architecture.release import MOST_CONFIG_BYTES, Release, ReleaseFiles, read_json, release_of
 from ingest.architecture.release_width import TYPES, stated_quantization, stated_type
 from ingest.architecture.stored_weights import Sizes, StoredRow, parameters_of, sizes_of, stored_weights

@@ -8,7 +8,7 @@ import pytest
 from conftest import refused, table
 from test_counts import COUNTED, PUBLISHED, REMEMBERED
 
-from ingest.architecture.config_description import from_config
+from ingest.architecture.registry import from_config
 from ingest.errors import IngestError
 
 SHIPPED = Path(__file__).parents[2] / "catalogs" / "architectures"

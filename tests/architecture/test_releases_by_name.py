@@ -9,7 +9,7 @@ from conftest import CATALOG, table
 
 import ingest
 from ingest.architecture import describe
-from ingest.architecture.config_description import from_config
+from ingest.architecture.registry import from_config
 from ingest.catalog.releases import MOST_LETTERS, releases_in, spellings, stored_as, words
 from ingest.catalog.store import Catalog
 from ingest.errors import CatalogError, IngestError, UsageError

@@ -8,7 +8,7 @@ from test_hostile_configs import CONFIGS
 import ingest
 from ingest.architecture import describe
 from ingest.architecture.catalog_entries import model_of
-from ingest.architecture.config_description import from_config
+from ingest.architecture.registry import from_config
 from ingest.catalog.records import Model
 from ingest.configuration import shipped_folder
 from ingest.errors import IngestError, UsageError

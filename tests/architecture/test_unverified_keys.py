@@ -10,9 +10,8 @@ from test_hostile_configs import CONFIGS
 
 import ingest
 from ingest.architecture import describe
-from ingest.architecture.config_description import from_config
 from ingest.architecture.hf_config import ModelConfig
-from ingest.architecture.registry import draft
+from ingest.architecture.registry import draft, from_config
 from ingest.errors import IngestError
 
 #: The file of Qwen3-8B, as released.

@@ -7,9 +7,7 @@ from conftest import refused
 
 import ingest
 from ingest.errors import IngestError, UsageError
-from ingest.observation.sources.megatron import BATCH_WITHIN
-from ingest.observation.sources.mlperf import SECONDS_BELOW, SECONDS_FROM
-from ingest.observation.sources.training_logs import MEAN_WITHIN
+from ingest.observation.sources.training_logs import BATCH_WITHIN, MEAN_WITHIN, SECONDS_BELOW, SECONDS_FROM
 from ingest.observation.training_run import LogStep, clock_share, long_lines, one_line_per_step, refuse_interleaved
 
 #: Speeds of one step agree within a tenth; a clock passes at least 0.8 s for each second of the steps, says more beyond 1.25 s
