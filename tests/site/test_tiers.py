@@ -22,7 +22,14 @@ WEIGHTS = 2 * 2 * 70_553_706_496
 
 
 def described(offload=None, serving=None, **site):
-    job = {"cluster": "main", "nodes": 8, "runs": 1, "model": "llama3-70b", "samples_per_second": 1, "sample_bytes": 16_000}
+    job = {
+        "cluster": "main",
+        "nodes": 8,
+        "runs": 1,
+        "model": "llama3-70b",
+        "samples_per_second": 1,
+        "set": {"bytes_per_token": 16_000},
+    }
     return {
         "years": 1,
         "clusters": {"main": {"node": "dgx-h100", "count": 16}},
