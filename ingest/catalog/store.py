@@ -54,11 +54,12 @@ _JOINED = (
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _COUNT = r"\d{1,3}x"
+_VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "r", "tm", "ib")  # fmt: skip
+            "grid", "r", "tm", "ib")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -151,6 +152,8 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         if not one.needed <= said and all(word.isalpha() for word in shared):
             continue
         if not said <= one.known:
+            if all(re.fullmatch(_VERSION, word) for word in said & one.known):
+                continue
             rank = 4 * len(shared) + len(said & one.known) - len(one.needed - said)
             near[one.entry] = max(near.get(one.entry, rank), rank)
         elif one.needed <= said:
@@ -174,11 +177,14 @@ def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
     ranks: dict[str, int] = {}
     makers = {"amd", "aws", "google", "huawei", "intel", "nvidia"} & {*words}
     for word in words:
+        if not re.search(r"[a-z]\d|\d[a-z]|\d{3}", word) or re.fullmatch(f"{_MEMORY}|{_VERSION}", word):
+            continue
         for one in (one for one in known if makers <= one.known):
-            for other in one.needed if re.search(r"[a-z]\d|\d[a-z]|\d{3}", word) and not re.fullmatch(_MEMORY, word) else ():
+            # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
+            for other in (other for other in one.needed if other.isdecimal() == word.isdecimal()):
                 rank = round(100 * difflib.SequenceMatcher(None, word, other).ratio())
                 if rank >= 75:
-                    ranks[one.entry] = max(ranks.get(one.entry, 0), rank)
+                    ranks[one.entry] = max(ranks.get(one.entry, 0), rank + 100 * len({*words} & one.known))
     return ranks
 
 
@@ -452,7 +458,7 @@ class Catalog:
         """The GPUs of which the name of an instance may tell beside words of its provider, as does `gd-8xa100-i128`."""
         form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
         told = {word for one in self.patterns[Gpu.kind] for word in one.known if word in one.needed or form(word)}
-        parts = words_of(re.sub(r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])", " ", name.lower()))
+        parts = words_of(re.sub(rf"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])|[_-](?:{_VERSION})$", " ", name.lower()))
         found = self.meaning(Gpu.kind, f"gpu:{' '.join(one for one in parts if one in told)}")
         return (found.entry,) if found.entry else found.possible
 
@@ -469,7 +475,7 @@ class Catalog:
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
         if kind == Node.kind and not outside and (not meant.possible or _labelled(name)) and (held := self._held(name)):
             return in_width(f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
-        if meant.possible:
+        if meant.possible and not (outside and len(meant.possible) == 1):
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
         if outside and kind in self.names:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
