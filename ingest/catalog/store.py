@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import ChainMap
@@ -27,6 +28,8 @@ _LABELS = (
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
     r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
 )
+#: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
+_TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
     r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
@@ -43,7 +46,7 @@ _WRAPPINGS = (
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) [x×*] ?\d{1,3}",
-    r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)[-_ ]\d{1,5}",  # slices of TPUs: v5p-128
+    _TPUS,
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
 )
 _WORD = r"[a-z0-9]+"
@@ -94,8 +97,15 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
 
 
 def counted(name: str) -> int:
-    """The number of devices that a name states, as `64xh100`, `A100-80GB:8` and `H100 x 16`; 0 without one."""
-    found = re.fullmatch(r"\(?(\d+)\)? ?[x×*] ?[a-z].*|.*[a-z0-9](?: [x×*] ?|:)(\d+)", " ".join(name.lower().split()))
+    """The number of devices that a name states, as `64xh100`, `A100-80GB:8`, `H100 x 16` and `v5p-128`; 0 without one.
+
+    >>> counted("H100 x 16"), counted("v5litepod-16"), counted("tpu-v4-32"), counted("h100")
+    (16, 16, 16, 0)
+    """
+    written = " ".join(name.lower().split())
+    if part := re.fullmatch(_TPUS, written):
+        return int(part[3]) if part[2] else math.ceil(int(part[3]) / 2)
+    found = re.fullmatch(r"\(?(\d+)\)? ?[x×*] ?[a-z].*|.*[a-z0-9](?: [x×*] ?|:)(\d+)", written)
     return int(found[1] or found[2]) if found else 0
 
 
