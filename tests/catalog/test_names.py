@@ -7,8 +7,9 @@ from contextlib import suppress
 import pytest
 from conftest import refused, table
 
+from ingest.catalog.device_names import meaning, plain, unwrapped, words_of
 from ingest.catalog.records import Corpus, Gpu, Node
-from ingest.catalog.store import MAX_NAME, meaning, plain, unwrapped, words_of
+from ingest.catalog.store import MAX_NAME
 from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS, OUTSIDE, PROVIDERS = table("catalog/names.yaml").values()
