@@ -72,6 +72,8 @@ _OTHER = (
     r"sae|mmproj|\w*tokenizer|probe|detector|verifier|judge|bradley|hass|accelerator|lookahead|steering|vector|prefix|dora|colbert|cross\w*|sentence|mla|transmla|\w*diffu\w*|student|tiny|random|shrunk|dinov|siglip\w*|bunny|ultravox|llm2vec|mntp|worldpm|llamba|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
     r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
+#: Begins the name of a model that gives rewards and has no lm_head, as ArmoRM-Llama3-8B; Llama-3-8B-PairRM was tuned by one.
+_REWARDING = r"^[a-z]*rm-"
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
 
 
@@ -234,7 +236,11 @@ class Releases:
         sizes = [*dict.fromkeys(re.findall(_SIZE, plain))]
         size = words(" ".join([one for one in sizes if one.endswith("b")] or sizes))
         beside = re.findall(r"[a-z]+|[0-9]+|[#~]", re.sub(rf"({_SIZE}[-.]*)+", " # ", plain))
-        if not size or re.search(rf"(\+|\b({_LARGER}))$", whole) or any(re.fullmatch(_OTHER, one) for one in beside):
+        if (
+            not size
+            or re.search(rf"{_REWARDING}|(\+|\b({_LARGER}))$", whole)
+            or any(re.fullmatch(_OTHER, one) for one in beside)
+        ):
             return None
         known = {name: ids for name, ids in self._of_structures.items() if re.search(rf"(?<!x) {size}( |$)", name)}
         family = {name: f" {name.replace(f' {size}', '')} " for name in known}
@@ -280,6 +286,8 @@ class Releases:
         longer += sorted((name for name in self._of_models if name.endswith(f" {short}")), key=len)
         close = [*longer, *difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)]
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
+        if re.match(_REWARDING, written.rpartition("/")[2].lower()):
+            ids = [one for one in (f"{name}-reward" for name in ids) if one in self.rows] or ids
         named, of_hub = f"{what} {brief(written)}", re.fullmatch(r"[\w-]+/[\w.-]+", written)
         if ids:
             instead = ("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file")

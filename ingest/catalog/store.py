@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import local
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ingest.catalog.device_names import Meaning, Pattern, labelled, meaning, patterns_of, plain, told_in, unwrapped, words_of
 from ingest.catalog.records import KINDS, AnyEntry, Entry, Gpu, Node, Rate
 from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
@@ -19,177 +20,6 @@ from ingest.configuration import Overlay, overlays_in_force, shipped_folder
 from ingest.engine.question import option
 from ingest.engine.value import Source
 from ingest.errors import CatalogError, UsageError, brief, in_width, listed, nearest, unknown
-
-#: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
-_LABELS = (
-    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
-    r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
-    r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
-)
-#: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
-_WRAPPINGS = (
-    r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
-    r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
-    r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
-    r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
-    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +(.+)",  # what HIP reports, after the architecture
-    r"(.+?) ?\(uuid:.*\)?",
-    *_LABELS,
-    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
-    r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
-    r".*\bfound ([a-z0-9]+) device\b.*",  # the log of the driver
-    r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
-    r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
-    r"(.+?) [x×*] ?\d{1,3}",
-    r"((?:tpu[ -]?)?v\d(?:e|p|x|litepod)?)[-_ ]\d{1,5}",  # slices of TPUs: v5p-128
-    r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
-)
-_WORD = r"[a-z0-9]+"
-_JOINED = (
-    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*)|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
-    r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
-)
-_MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
-_SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
-_COUNT = r"\d{1,3}x"
-_UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
-#: Words that tell nothing of a device.
-_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "r", "tm", "ib")  # fmt: skip
-
-
-class Pattern(NamedTuple):
-    """The words of one entry."""
-
-    entry: str
-    needed: frozenset[str]
-    known: frozenset[str]  # the needed ones, and those that a name may have
-
-
-class Meaning(NamedTuple):
-    """What a name can mean."""
-
-    entry: str = ""  # the one entry that it means
-    possible: tuple[str, ...] = ()  # the entries that it can mean, if it is none or several
-    near: tuple[str, ...] = ()  # entries that the name contradicts, the nearest first
-    slice: bool = False  # it names a part of a GPU
-
-
-def plain(name: str) -> str:
-    """A name without case and separators; those between two figures stay, since they tell numbers apart."""
-    return re.sub(r"(?<!\d)-|-(?!\d)", "", re.sub(r"[\s_/-]+", "-", name.strip().lower()))
-
-
-def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
-    """A name without the line, label or count around it."""
-    found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
-    for wrapping in wrappings:
-        if whole := re.fullmatch(wrapping, found):
-            found = whole[1].strip()
-    return found
-
-
-def counted(name: str) -> int:
-    """The number of devices that a name states, as `64xh100`, `A100-80GB:8` and `H100 x 16`; 0 without one."""
-    found = re.fullmatch(r"\(?(\d+)\)? ?[x×*] ?[a-z].*|.*[a-z0-9](?: [x×*] ?|:)(\d+)", " ".join(name.lower().split()))
-    return int(found[1] or found[2]) if found else 0
-
-
-def words_of(name: str) -> list[str]:
-    """The words of a name, joined ones apart, a size and its unit together."""
-    words: list[str] = []
-    for word in re.findall(_WORD, name.lower()):
-        joined = re.fullmatch(_JOINED, word)
-        for part in [one for one in joined.groups() if one] if joined else [word]:
-            size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
-            if size:
-                words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
-            elif part not in _FILLING and not re.fullmatch(_COUNT, part):
-                words.append(part)
-    return words
-
-
-def patterns_of(kind: Mapping[str, Mapping[str, str]]) -> list[Pattern]:
-    """The patterns of a kind: `{vendor's words: {entry: "needed [possible] | …"}}`."""
-    made = []
-    for vendor, entries in kind.items():
-        for entry, written in entries.items():
-            for one in str(written).split("|"):
-                needed, _, possible = one.partition("[")
-                must = frozenset(words_of(needed))
-                made.append(Pattern(entry, must, must | {*words_of(possible), *words_of(vendor)}))
-    return made
-
-
-def _labelled(name: str) -> bool:
-    """Whether the name is one that an administrator or a provider chose."""
-    return unwrapped(name, _LABELS) != unwrapped(name, ())
-
-
-def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
-    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
-    # What a label of a cluster does not state is open; a driver would state it.
-    label = _labelled(name)
-    if same and not label:
-        return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
-    inner = unwrapped(name)
-    part = re.search(_SLICE, inner) is not None
-    words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
-    left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
-    sizes: dict[str, None] = {}
-    exact: list[Pattern] = []
-    possible: list[str] = []
-    near: dict[str, int] = {}
-    for one in known:
-        said = {_label(word, one.known) for word in words}
-        shared = said & one.needed
-        if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
-            sizes[one.entry] = None
-        if not one.needed <= said and all(word.isalpha() for word in shared):
-            continue
-        if not said <= one.known:
-            rank = 4 * len(shared) + len(said & one.known) - len(one.needed - said)
-            near[one.entry] = max(near.get(one.entry, rank), rank)
-        elif one.needed <= said:
-            exact.append(one)
-        else:
-            possible.append(one.entry)
-    # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
-    best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
-    found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
-    if not found and not near:
-        near = _alike(words, known)
-    closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
-    sole = len(found) == 1 and bool(same or best) and not part
-    return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
-
-
-def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
-    """The entries of other names that are spelt alike, and how nearly."""
-    import difflib
-
-    ranks: dict[str, int] = {}
-    makers = {"amd", "aws", "google", "huawei", "intel", "nvidia"} & {*words}
-    for word in words:
-        for one in (one for one in known if makers <= one.known):
-            for other in one.needed if re.search(r"[a-z]\d|\d[a-z]|\d{3}", word) and not re.fullmatch(_MEMORY, word) else ():
-                rank = round(100 * difflib.SequenceMatcher(None, word, other).ratio())
-                if rank >= 75:
-                    ranks[one.entry] = max(ranks.get(one.entry, 0), rank)
-    return ranks
-
-
-def _label(word: str, known: frozenset[str]) -> str:
-    """A size that a driver reports as the size that the device is sold as; any other word as it is."""
-    if not re.fullmatch(r"\d{1,7}mib", word):
-        return word
-    reported = int(word[:-3]) / 1024
-    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.93 <= reported / int(one[:-2]) <= 1.01]
-    return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
-
 
 Made = TypeVar("Made")
 
@@ -448,14 +278,6 @@ class Catalog:
                 return f"is a {what}, expected a {kind.removesuffix('s')}: {instead.format(found)}"
         return ""
 
-    def _held(self, name: str) -> tuple[str, ...]:
-        """The GPUs of which the name of an instance may tell beside words of its provider, as does `gd-8xa100-i128`."""
-        form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
-        told = {word for one in self.patterns[Gpu.kind] for word in one.known if word in one.needed or form(word)}
-        parts = words_of(re.sub(r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])", " ", name.lower()))
-        found = self.meaning(Gpu.kind, f"gpu:{' '.join(one for one in parts if one in told)}")
-        return (found.entry,) if found.entry else found.possible
-
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
         """Why a name is no entry: what it could be, or what is near."""
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
@@ -467,11 +289,14 @@ class Catalog:
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
-        if kind == Node.kind and not outside and (not meant.possible or _labelled(name)) and (held := self._held(name)):
-            return in_width(f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
-        if meant.possible:
+        if kind == Node.kind and not outside and (not meant.possible or labelled(name)):
+            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind]))
+            if held := (told.entry,) if told.entry else told.possible:
+                ways = (f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
+                return in_width(ways)
+        if meant.possible and not (outside and len(meant.possible) == 1):
             return f"{singular} {shown} could be {listed(meant.possible)}: name one"
-        if outside and kind in self.names:
+        if outside and kind in self.patterns:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):
             return f"the data set {shown} is not in the catalogs: give --tokens, or --samples and --sample-bytes"

@@ -316,7 +316,9 @@ def gathered(words: Sequence[str]) -> list[str]:
     made: list[str] = []
     for word, after in zip(words, [*words[1:], ""], strict=True):
         option, value = ["", "", *made][-2:]
-        parts, numbers = [one.strip("[](),") for one in (word, after)], value.replace(",", "").isdigit()
+        # A word with blanks was quoted: it is no part of a list in brackets.
+        parts = [one if " " in one else one.strip("[](),") for one in (word, after)]
+        numbers = value.replace(",", "").isdigit()
         fits = str.isdigit if numbers else lambda one, option=option: option_of(one) == option
         variant = option in ("--gpu", "--model") and re.fullmatch(elsewhere()["variant"][""], word.lower())
         if variant and kind_held(f"{value} {word}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -487,11 +488,13 @@ MAX_POINTS = 10_000_000
 def names_of(given: Any) -> list[Any]:
     """Return the ids of a list, or of text with commas; anything else as a list of one.
 
-    >>> names_of("h100,a100"), names_of(["h100"]), names_of(None)
-    (['h100', 'a100'], ['h100'], [None])
+    The index of a device and its memory, between which a driver prints its name, are parts of that name.
+
+    >>> names_of("h100,a100"), names_of(["h100"]), names_of(None), names_of("0, NVIDIA H200, 143771 MiB,a100")
+    (['h100', 'a100'], ['h100'], [None], ['0, NVIDIA H200, 143771 MiB', 'a100'])
     """
     if isinstance(given, str):
-        return given.split(",")
+        return re.split(r"(?<!^\d)(?<!^\d\d),(?! *\d+ ?[MG]i?B\b)", given)
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 

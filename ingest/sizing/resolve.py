@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ingest import architecture
 from ingest.architecture.catalog_entries import model_of
 from ingest.architecture.structure import is_numbers
+from ingest.catalog.device_names import counted
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
-from ingest.catalog.store import Catalog, counted
+from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.engine.messages import Message, Option, Setting, option_error
 from ingest.engine.registry import solve

@@ -7,8 +7,9 @@ from contextlib import suppress
 import pytest
 from conftest import refused, table
 
+from ingest.catalog.device_names import meaning, plain, unwrapped, words_of
 from ingest.catalog.records import Corpus, Gpu, Node
-from ingest.catalog.store import MAX_NAME, meaning, plain, unwrapped, words_of
+from ingest.catalog.store import MAX_NAME
 from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS, OUTSIDE, PROVIDERS = table("catalog/names.yaml").values()
@@ -20,11 +21,13 @@ UNKNOWN = {
     "NVIDIA H100 64GB": "h100-sxm",
     "NVIDIA A100-SXM-64GB": "a100-80-sxm",
     "NVIDIA GeForce RTX 4090 Laptop GPU": "rtx4090",
-    "GRID A100-40C": "a100-80-sxm",
+    "GRID A100-20C": "a100-80-sxm",
     "AMD H100": "h100-sxm",
     "AMD Instinct MI308X OAM": "mi300x",
     "Tesla V100-FHHL-16GB": "v100-sxm2-16",
     "NVIDIA GeForce RTX 4090, 49140 MiB": "rtx4090",
+    "NVIDIA RTX 2000 Ada Generation": "rtx-4000-ada",
+    "GRID A100D-40C": "a100-80-pcie",
 }
 
 
@@ -85,6 +88,9 @@ def test_an_unknown_device_names_three_near_ones(shipped, written, near):
     (Node, "NVIDIA H200", "'NVIDIA H200' is a GPU, expected a node: give --gpu h200-sxm"),
     *((record, name, f" not listed.*; .* {entry}$") for record in (Gpu, Node) for name, entry in OUTSIDE.items()),
     *((Node, name, f"'{name}' is no listed node; give --gpu {entries}$") for name, entries in PROVIDERS.items()),
+    *((record, f"Standard_{name}_v{n}", f"unknown {record.kind[:-1]} [^,;]*[,;] (?!nearest tpu)")
+      for record in (Gpu, Node) for name in ("D4s", "HB120rs") for n in range(3, 7)),
+    (Gpu, "  MIG 1g.10gb     Device  0: (UUID: MIG-1)", "is a slice of a GPU"),
     (Corpus, "nobody/knows", "'nobody/knows' is not in the catalogs: give --tokens, or --samples"),
 ])  # fmt: skip
 def test_what_is_of_another_kind_or_not_listed_says_what_to_give(shipped, record, written, said):

@@ -1,0 +1,200 @@
+"""Names of devices, nodes and data sets, as tools print them and people type them, and the entries that they mean."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+#: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
+_LABELS = (
+    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
+    r"gpu_\d+x_([a-z].+)",  # instances of Lambda
+    r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
+)
+#: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
+_TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
+#: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
+_WRAPPINGS = (
+    r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
+    r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
+    r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
+    r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
+    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +(.+)",  # what HIP reports, after the architecture
+    r"(.+?) ?\(uuid:.*\)?",
+    *_LABELS,
+    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
+    r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
+    r"(?:\[?\d+\]?[ |]+)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r".*\bfound ([a-z0-9]+) device\b.*",  # the log of the driver
+    r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
+    r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
+    r"(.+?) [x×*] ?\d{1,3}",
+    _TPUS,
+    r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
+)
+_JOINED = (
+    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*)|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
+    r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
+)
+_MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
+_SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
+_COUNT = r"\d{1,3}x"
+_VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
+_UNITS = ("g", "gb", "gib", "mb", "mib")
+_SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+#: Words that tell nothing of a device.
+_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
+            "grid", "r", "tm", "ib")  # fmt: skip
+
+
+class Pattern(NamedTuple):
+    """The words of one entry."""
+
+    entry: str
+    needed: frozenset[str]
+    known: frozenset[str]  # the needed ones, and those that a name may have
+
+
+class Meaning(NamedTuple):
+    """What a name can mean."""
+
+    entry: str = ""  # the one entry that it means
+    possible: tuple[str, ...] = ()  # the entries that it can mean, if it is none or several
+    near: tuple[str, ...] = ()  # entries that the name contradicts, the nearest first
+    slice: bool = False  # it names a part of a GPU
+
+
+def plain(name: str) -> str:
+    """A name without case and separators; those between two figures stay, since they tell numbers apart."""
+    return re.sub(r"(?<!\d)-|-(?!\d)", "", re.sub(r"[\s_/-]+", "-", name.strip().lower()))
+
+
+def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
+    """A name without the line, label or count around it."""
+    found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    for wrapping in wrappings:
+        if whole := re.fullmatch(wrapping, found):
+            found = whole[1].strip()
+    return found
+
+
+def counted(name: str) -> int:
+    """The number of devices that a name states, as `64xh100`, `A100-80GB:8`, `H100 x 16` and `v5p-128`; 0 without one.
+
+    >>> counted("H100 x 16"), counted("v5litepod-16"), counted("tpu-v4-32"), counted("h100")
+    (16, 16, 16, 0)
+    """
+    written = " ".join(name.lower().split())
+    if part := re.fullmatch(_TPUS, written):
+        return int(part[3]) if part[2] else math.ceil(int(part[3]) / 2)
+    found = re.fullmatch(r"\(?(\d+)\)? ?[x×*] ?[a-z].*|.*[a-z0-9](?: [x×*] ?|:)(\d+)", written)
+    return int(found[1] or found[2]) if found else 0
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, joined ones apart, a size and its unit together."""
+    words: list[str] = []
+    for word in re.findall(r"[a-z0-9]+", name.lower()):
+        joined = re.fullmatch(_JOINED, word)
+        for part in [one for one in joined.groups() if one] if joined else [word]:
+            size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
+            if size:
+                words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
+            elif part not in _FILLING and not re.fullmatch(_COUNT, part):
+                words.append(part)
+    return words
+
+
+def patterns_of(kind: Mapping[str, Mapping[str, str]]) -> list[Pattern]:
+    """The patterns of a kind: `{vendor's words: {entry: "needed [possible] | …"}}`."""
+    made = []
+    for vendor, entries in kind.items():
+        for entry, written in entries.items():
+            for one in str(written).split("|"):
+                needed, _, possible = one.partition("[")
+                must = frozenset(words_of(needed))
+                made.append(Pattern(entry, must, must | {*words_of(possible), *words_of(vendor)}))
+    return made
+
+
+def labelled(name: str) -> bool:
+    """Whether the name is one that an administrator or a provider chose."""
+    return unwrapped(name, _LABELS) != unwrapped(name, ())
+
+
+def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
+    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
+    # What a label of a cluster does not state is open; a driver would state it.
+    label = labelled(name)
+    if same and not label:
+        return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
+    inner = unwrapped(name)
+    part = re.search(_SLICE, inner) is not None
+    words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
+    left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
+    sizes: dict[str, None] = {}
+    exact: list[Pattern] = []
+    possible: list[str] = []
+    near: dict[str, int] = {}
+    for one in known:
+        said = {_label(word, one.known) for word in words}
+        shared = said & one.needed
+        if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
+            sizes[one.entry] = None
+        if not one.needed <= said and all(word.isalpha() for word in shared):
+            continue
+        if not said <= one.known:
+            if all(re.fullmatch(_VERSION, word) for word in said & one.known):
+                continue
+            rank = 4 * len(shared) + len(said & one.known) - len(one.needed - said)
+            near[one.entry] = max(near.get(one.entry, rank), rank)
+        elif one.needed <= said:
+            exact.append(one)
+        else:
+            possible.append(one.entry)
+    # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
+    best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
+    found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
+    if not found and not near:
+        near = _alike(words, known)
+    closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
+    sole = len(found) == 1 and bool(same or best) and not part
+    return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
+
+
+def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
+    """The entries of other names that are spelt alike, and how nearly."""
+    import difflib
+
+    ranks: dict[str, int] = {}
+    makers = {"amd", "aws", "google", "huawei", "intel", "nvidia"} & {*words}
+    for word in words:
+        if not re.search(r"[a-z]\d|\d[a-z]|\d{3}", word) or re.fullmatch(f"{_MEMORY}|{_VERSION}", word):
+            continue
+        for one in (one for one in known if makers <= one.known):
+            # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
+            for other in (other for other in one.needed if other.isdecimal() == word.isdecimal()):
+                rank = round(100 * difflib.SequenceMatcher(None, word, other).ratio())
+                if rank >= 75:
+                    ranks[one.entry] = max(ranks.get(one.entry, 0), rank + 100 * len({*words} & one.known))
+    return ranks
+
+
+def _label(word: str, known: frozenset[str]) -> str:
+    """A size that a driver reports as the size that the device is sold as; any other word as it is."""
+    if not re.fullmatch(r"\d{1,7}mib", word):
+        return word
+    reported = int(word[:-3]) / 1024
+    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.93 <= reported / int(one[:-2]) <= 1.01]
+    return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
+
+
+def told_in(name: str, known: Iterable[Pattern]) -> str:
+    """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label."""
+    form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
+    told = {word for one in known for word in one.known if word in one.needed or form(word)}
+    parts = words_of(re.sub(rf"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])|[_-](?:{_VERSION})$", " ", name.lower()))
+    return f"gpu:{' '.join(one for one in parts if one in told)}"
