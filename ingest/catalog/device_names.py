@@ -41,7 +41,6 @@ _JOINED = (
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
-_COUNT = r"\d{1,3}x"
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
@@ -82,11 +81,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
 
 
 def counted(name: str) -> int:
-    """The number of devices that a name states, as `64xh100`, `A100-80GB:8`, `H100 x 16` and `v5p-128`; 0 without one.
-
-    >>> counted("H100 x 16"), counted("v5litepod-16"), counted("tpu-v4-32"), counted("h100")
-    (16, 16, 16, 0)
-    """
+    """The number of devices that a name states, as `64xh100`, `A100-80GB:8`, `H100 x 16` and `v5p-128`; 0 without one."""
     written = " ".join(name.lower().split())
     if part := re.fullmatch(_TPUS, written):
         return int(part[3]) if part[2] else math.ceil(int(part[3]) / 2)
@@ -103,7 +98,7 @@ def words_of(name: str) -> list[str]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
             if size:
                 words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
-            elif part not in _FILLING and not re.fullmatch(_COUNT, part):
+            elif part not in _FILLING and not re.fullmatch(r"\d{1,3}x", part):
                 words.append(part)
     return words
 
@@ -171,9 +166,8 @@ def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
 
     ranks: dict[str, int] = {}
     makers = {"amd", "aws", "google", "huawei", "intel", "nvidia"} & {*words}
-    for word in words:
-        if not re.search(r"[a-z]\d|\d[a-z]|\d{3}", word) or re.fullmatch(f"{_MEMORY}|{_VERSION}", word):
-            continue
+    told = [one for one in words if re.search(r"[a-z]\d|\d[a-z]|\d{3}", one) and not re.fullmatch(f"{_MEMORY}|{_VERSION}", one)]
+    for word in told:
         for one in (one for one in known if makers <= one.known):
             # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
             for other in (other for other in one.needed if other.isdecimal() == word.isdecimal()):

@@ -56,7 +56,7 @@ $.Catalog = (() => {
     }
     /** What a name means that is neither an id nor an alias. */
     meaning(kind, name) {
-      const { meaning, patterns_of, plain, unwrapped } = $.modules["ingest.catalog.store"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
+      const { meaning, patterns_of, plain, unwrapped } = $.modules["ingest.catalog.device_names"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
       const wanted = plain(wrapped ? unwrapped(name) : name), aliases = Object.entries(data.catalogs.aliases[kind] ?? {});
       const same = [...new Set([...this.ids(kind).map((id) => [id, id]), ...aliases].filter(([written]) => plain(written) === wanted).map(([, id]) => id))];
       const key = `patterns ${kind}`, listed = data.catalogs.names[kind] ?? {};
