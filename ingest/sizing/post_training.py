@@ -47,10 +47,7 @@ CODECS = Input(1, 0.8, 1.1, source=MEASURED, where="byte planes, levels 1 to 3",
 EXACT = Input(1, note="no codec: the bytes follow from the count")
 USUAL_ALGORITHM = "grpo"
 #: What the models are that are only read, by their number; a frozen model is the reference of its adapters.
-FROZEN = {
-    1: "the weights of the reference beside those of the policy, or under its adapters; none without a KL penalty",
-    2: "the weights of the reference, and of the reward model",
-}
+FROZEN = {1: "a reference, or the model under adapters; none without a KL penalty", 2: "a reference and a reward model"}
 #: Bytes of a token in a trace, by what is kept of it and how it is written; a top log-probability has its token id too.
 TRACES = {"json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5}, "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5}}
 KEPT_OF_TOKENS = {part: f"traced_{part.removesuffix('s')}_bytes" for part in ("ids", "logprobs", "text", "routing")}

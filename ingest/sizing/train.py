@@ -301,20 +301,8 @@ def train(
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
-    cautions = partial(_warnings, run, numbers, settings, catalog)
-    return Answer(
-        QUESTION,
-        partial(_title, run, asked["algorithm"]),
-        chosen,
-        known,
-        results,
-        unknown,
-        {},
-        cautions,
-        catalog,
-        unmet,
-        options=("gpu", *asked),
-    )
+    title, cautions = partial(_title, run, asked["algorithm"]), partial(_warnings, run, numbers, settings, catalog)
+    return Answer(QUESTION, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
