@@ -408,9 +408,8 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     else:
         counted = mix.given.get("dataset_samples")
         asked["sample_bytes"] = mix.given["sample_bytes"].value
-        asked["samples"] = (
-            counted.value if asked["samples"] is None and asked["corpus"] is None and counted else asked["samples"]
-        )
+        if counted and asked["samples"] is None and asked["corpus"] is None:
+            asked["samples"] = counted.value
     if asked["tokens"] is not None and asked["raw_bytes"] is not None:
         raise option_error("raw_bytes", ": found with --tokens, expected one of them: both set the size of the data set")
     own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})

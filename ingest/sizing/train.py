@@ -200,7 +200,6 @@ QUESTION = Question(
 )
 #: Rates that differ by less are one; their unit.
 SAME_RATE, RATE_UNIT = 1e-3, "sample/s/GPU"
-FLOPS = "flops_per_sample"
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
 #: Results that follow from the duration of the run.
@@ -293,9 +292,7 @@ def train(
     run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
-    chosen = _chosen(run, asked["mode"])
-    if asked["algorithm"]:
-        chosen["algorithm"] = {"value": asked["algorithm"], "from": "user"}
+    chosen = _chosen(run, asked["mode"], asked["algorithm"])
     currency = configuration()
     if "training_cost" in results and currency.currency:
         # Where the configuration of the user names it; no price is converted.
@@ -356,12 +353,12 @@ def _as_trained(rate: RateBasis, saved: SavedCheckpoints | None, catalog: Catalo
     share /= trained if run and catalog.get(Optimizer, run).adapters else 1
     if share == 1 and not beside:
         return rate
-    first = rate.level
+    first, flops = rate.level, "flops_per_sample"
     why = "a reference model passes forward, too" if beside else "frozen weights need no gradients of their own"
     common, given = dict(rate.common), dict(first.given)
     for found in (common, given):
-        if FLOPS in found and found[FLOPS].origin != "user":
-            found[FLOPS] = _times(found[FLOPS], share, why)
+        if flops in found and found[flops].origin != "user":
+            found[flops] = _times(found[flops], share, why)
     if RATE in given and first.basis != "given":
         given[RATE] = _times(given[RATE], 1 / share, why)
     if beside:
@@ -488,12 +485,13 @@ def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
         yield told("W118", batch=f"{size:,.0f}", own=display(own.value, RATE_UNIT), other=display(other.value, RATE_UNIT))
 
 
-def _chosen(run: Run, mode: str) -> dict[str, dict[str, Any]]:
+def _chosen(run: Run, mode: str, algorithm: str | None) -> dict[str, dict[str, Any]]:
     rate = run.rate
     words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
     if rate is not None:
         words["precision"] = (rate.precision, rate.job.precision is not None)
         words["basis"] = (rate.level.basis, rate.job.basis != "auto")
+        words["algorithm"] = (algorithm, True)
     return {
         name: {"value": word, "from": "user" if asked else "default"}
         for name, (word, asked) in words.items()
