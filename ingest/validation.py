@@ -345,7 +345,12 @@ def _case(path: Path, data: Mapping[str, Any], case: Mapping[str, Any], catalog:
         found = answer.results[name]
         ours = float(found.value)
     else:
-        given = {key: _given(key, item, place) for key, item in case.get("given", {}).items()}
+        given = {
+            key: numpy.array([parse(one, unit_of(key), place) for one in item])
+            if isinstance(item, list)
+            else parse(item, unit_of(key), place)
+            for key, item in case.get("given", {}).items()
+        }
         ours = float(solve(name, {**_of_tier(case.get("tier", ""), catalog), **given}))
     source, where = case.get("source", data.get("source", "")), case.get("where", "")
     if source not in catalog.sources:
@@ -370,13 +375,6 @@ def located(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a command, with a model that lies beside the set found there."""
     model = options.get("model")
     return {**options, **({"model": str(path.parent / model)} if model and model.endswith(".yaml") else {})}
-
-
-def _given(name: str, written: Any, place: str) -> Any:
-    """An input of a case, a number or a column of them."""
-    if isinstance(written, list):
-        return numpy.array([parse(item, unit_of(name), place) for item in written])
-    return parse(written, unit_of(name), place)
 
 
 def _of_tier(words: str, catalog: Catalog) -> dict[str, float]:

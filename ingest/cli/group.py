@@ -365,14 +365,6 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     return f"{said}; `{ctx.command_path} {listing}` lists them"
 
 
-def _computing(word: str) -> str:
-    """Where a quantity is explained that another command computes: one of that name, else with that word in its name."""
-    modules = {one: loaded(ingest._PLACES[one]) for group in ("One job", "Data") for one in GROUPS[group]}
-    names = [(one, each) for one, module in modules.items() for each in getattr(getattr(module, "QUESTION", None), "names", ())]
-    found = [one for one in names if one[1] == word] or [one for one in names if word in one[1].split("_") and one[0] != "bw"]
-    return "" if not found or found[0][0] == "bw" else f"`ingest {found[0][0]} … --explain {found[0][1]}`"
-
-
 def _example(ctx: click.Context | None) -> str:
     """The first example of a command, from its help."""
     found = re.search(rf"^ *(ingest {ctx.info_name} .*)", ctx.command.help or "", re.MULTILINE) if ctx is not None else None
@@ -448,8 +440,15 @@ class Commands(click.Group):
                 raise UsageError(another) from None
             if _MISPLACED.fullmatch(str(error)) and (meant := _respelt(words)):
                 raise UsageError(f"found {brief(' '.join(words[1:]))}{meant}") from None
-            if ctx.invoked_subcommand == "explain" and "with that name" not in str(error) and (there := _computing(words[1])):
-                raise UsageError(f"`bw` computes no '{words[1]}'; {there} shows it") from None
+            if ctx.invoked_subcommand == "explain" and "with that name" not in str(error):
+                # Another command may compute it: a quantity of that name, else one with that word in its name.
+                word, commands = words[1], [one for kind in ("One job", "Data") for one in GROUPS[kind]]
+                asked = {one: loaded(ingest._PLACES[one]) for one in commands}
+                names = [(one, name) for one in asked for name in getattr(getattr(asked[one], "QUESTION", None), "names", ())]
+                partly = [one for one in names if word in one[1].split("_") and one[0] != "bw"]
+                there, quantity = next(iter([one for one in names if one[1] == word] or partly), ("bw", ""))
+                if there != "bw":
+                    raise UsageError(f"`bw` computes no '{word}'; `ingest {there} … --explain {quantity}` shows it") from None
             said, near, _ = str(error).partition("; did you")
             if refused := _REFUSED.fullmatch(said):
                 sure, meant = _taking(refused[2] or refused[3], "refused", opts, refused[1])

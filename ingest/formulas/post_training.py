@@ -282,10 +282,11 @@ input_quantity("trained_models", "1", "Models that training changes: the policy,
 computed_quantity("algorithm_checkpoint_bytes", "checkpoint_bytes * trained_models", "B",
     "Checkpoint of all models that training changes.", label="checkpoint of all trained models")  # fmt: skip
 computed_quantity("algorithm_state_bytes",
-    "trained_models * (checkpoint_weights_bytes + checkpoint_optimizer_bytes) + frozen_models * published_weights_bytes", "B",
-    "States of all models in the memory of the trainer: weights and optimizer of those that change, weights of the others.",
-    label="states of all models",
-    example="algorithm_state_bytes(2, 16e9, 96e9, 1, 16e9) -> 240000000000.0")  # fmt: skip
+    "trained_models * (checkpoint_weights_bytes + checkpoint_optimizer_bytes)"
+    " + frozen_models * parameters * weight_bytes_per_parameter", "B",
+    "States of all models between steps: weights and optimizer of those that change, weights of the others, no gradients.",
+    label="states of all models without gradients",
+    example="algorithm_state_bytes(2, 16e9, 96e9, 1, 8e9, 2) -> 240000000000.0")  # fmt: skip
 computed_quantity("rl_retained_bytes",
     "weights_retained_bytes + traces_retained_bytes + sandbox_stored_bytes + algorithm_retained_bytes", "B",
     "All that a job of reinforcement learning keeps on storage.", above=False, label="bytes on storage",

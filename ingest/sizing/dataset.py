@@ -414,6 +414,8 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     own |= counts_of("copies", asked["copies"], COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
     settings = settings_of(asked["set"])
+    if asked["bytes_per_token"] is not None and "bytes_per_token" in settings:
+        raise option_error("bytes_per_token", ": found with --set bytes_per_token, expected one of them")
     own |= {name: float(item) for name, item in settings.items()}
     corpus = catalog.get(Corpus, asked["corpus"]) if asked["corpus"] is not None else None
     content = kind_of_data(asked, corpus)

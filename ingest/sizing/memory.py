@@ -55,7 +55,7 @@ from ingest.sizing.memory_inputs import (
 )
 from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
-from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
+from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, model_named, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
 from ingest.units import display
 
@@ -307,10 +307,11 @@ def memory(
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     chosen, states = _states(asked, size, catalog)
     trained = Trained.of(asked, size, states)
+    read = size.entry or (model_named(model, None, catalog) if model is not None and asked["algorithm"] else None)
     job = MemoryJob(
         size, chosen, states, machine, fixed, settings, attention, asked["dropout"], not asked["no_sequence_parallel"], offload,
         asked["fp8_inputs"], trained, asked["loss"], asked["step_in_backward"],
-        preference_inputs(asked["algorithm"], bool(states.adapters)),
+        preference_inputs(asked["algorithm"], bool(states.adapters), read, settings),
     )  # fmt: skip
     found: tuple[list[Layout], list[Layout]] = ([], [])
     if asked["search"]:

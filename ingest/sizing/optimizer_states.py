@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.architecture.weight_table import Weight
-from ingest.catalog.records import Optimizer, Recipe, changed
+from ingest.catalog.records import Model, Optimizer, Recipe, changed
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import option
 from ingest.engine.value import Input, derived
@@ -29,6 +29,8 @@ NO_HIDDEN_MATRIX = ("embedding", "position", "head", "norm")
 ALGORITHMS = {"grpo": (1, 1), "ppo": (2, 2), "dpo": (1, 1)}
 #: Algorithms that generate no rollouts: nobody pulls weights, and no traces are written.
 OFFLINE = ("dpo",)
+#: What one sample is of models whose preferences are pairs of text, and their classes.
+SAMPLES_OF_TEXT, READERS_OF_TEXT = ("sequence", "token", "conversation"), ("llm", "vision-language", "bert-translation")
 
 
 class TrainedOptions(TypedDict, total=False):
@@ -55,18 +57,26 @@ class PreferenceOptions(TrainedOptions, total=False):
     """What of a model is trained, and beside what other models."""
 
     algorithm: Annotated[str | None, option(
-        "dpo: a reference model is read beside the trained one, and an example is a pair of sequences; without it, one model "
-        "is trained.", "NAME", choices=OFFLINE)]  # fmt: skip
+        "dpo: a reference model is read beside the trained one, and a sample is a pair of sequences, both of which count as "
+        "tokens; without it, one model is trained.", "NAME", choices=OFFLINE)]  # fmt: skip
 
 
-def preference_inputs(algorithm: str | None, adapters: bool) -> dict[str, Input]:
+def preference_inputs(
+    algorithm: str | None, adapters: bool, model: Model | None, settings: Mapping[str, float]
+) -> dict[str, Input]:
     """Return the models that are only read, and the sequences of an example; nothing without an algorithm.
 
-    Raises UsageError: an unknown algorithm, or one with rollouts.
+    Raises UsageError: an unknown algorithm, one with rollouts, or a model that reads no text.
     """
     if algorithm is None:
         return {}
-    one_of("--algorithm", algorithm, ALGORITHMS)
+    if algorithm == "sft":
+        raise option_error("algorithm", ": found sft, which trains one model, as is answered without the option")
+    if algorithm not in ALGORITHMS:
+        one_of("--algorithm", algorithm, OFFLINE)
+    if model is not None and (model.sample_unit not in SAMPLES_OF_TEXT or model.family not in READERS_OF_TEXT):
+        why = f": found {algorithm}, whose pairs are of text, but a sample of {model.id} is '{model.sample}'"
+        raise option_error("algorithm", f"{why}, expected a model that reads text")
     if algorithm not in OFFLINE:
         why = f": found {algorithm}, whose rollouts take weights and key-value caches that are not counted here, expected "
         raise option_error("algorithm", f"{why}{', '.join(OFFLINE)}; `ingest rl --algorithm {algorithm}` counts its states")
@@ -75,11 +85,12 @@ def preference_inputs(algorithm: str | None, adapters: bool) -> dict[str, Input]
     if adapters:
         reference, why = reference._replace(value=0), "the frozen model without its adapters is the reference"
     pairs = Input(2, source="trl", where="dpo_trainer.py: concatenated_forward", grade="published")
-    both = "chosen and rejected answer of a pair pass together, so that --micro-batch counts pairs"
-    return {
+    both = "chosen and rejected answer of a pair pass together, so that samples and micro-batches count pairs"
+    found = {
         "frozen_models": reference.by_default(why, "set.frozen_models"),
         "sequences_per_example": pairs.by_default(both, "set.sequences_per_example"),
     }
+    return {name: Input(settings[name], origin="user") if name in settings else one for name, one in found.items()}
 
 
 class Trained(NamedTuple):

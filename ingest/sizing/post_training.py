@@ -46,6 +46,8 @@ CODECS = Input(1, 0.8, 1.1, source=MEASURED, where="byte planes, levels 1 to 3",
 )
 EXACT = Input(1, note="no codec: the bytes follow from the count")
 USUAL_ALGORITHM = "grpo"
+#: What the models are that are only read, by their number; a frozen model is the reference of its adapters.
+FROZEN = {1: "a reference, or the model under adapters; none without a KL penalty", 2: "a reference and a reward model"}
 #: Bytes of a token in a trace, by what is kept of it and how it is written; a top log-probability has its token id too.
 TRACES = {"json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5}, "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5}}
 KEPT_OF_TOKENS = {part: f"traced_{part.removesuffix('s')}_bytes" for part in ("ids", "logprobs", "text", "routing")}
@@ -106,7 +108,8 @@ RESULTS = (
     "network_sync_share", *OF_PAUSES, *OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS,
 )  # fmt: skip
 #: What a job takes from its checkpoints.
-SAVED = (*OF_CHECKPOINTS[:6], "checkpoint_weights_bytes", "checkpoint_optimizer_bytes")
+SAVED = (*OF_CHECKPOINTS[:6], "checkpoint_weights_bytes", "checkpoint_optimizer_bytes",
+         "weight_bytes_per_parameter")  # fmt: skip
 
 
 class PublishOptions(TypedDict, total=False):
@@ -200,7 +203,8 @@ class TrainerOptions(TypedDict, total=False):
     """The trainer and its checkpoints."""
 
     algorithm: Annotated[str, option(
-        "grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts).",
+        "grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts); "
+        "--set frozen_models=0 where no reference is held.",
         "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys())]  # fmt: skip
     trainer_gpus: Annotated[Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus")]
     optimizer: Annotated[str | None, option("Optimizer of the trainer, as of `checkpoint`.", "ID")]
@@ -342,7 +346,7 @@ def post_training(
         "published_bytes_per_parameter": Input(width, note=f"width of {precision}"),
         "codec_factor": CODECS if encoding.endswith("zstd") else EXACT,
         "trained_models": Input(trained, note=f"models that {algorithm} trains"),
-        "frozen_models": Input(frozen, note=f"models that {algorithm} only reads"),
+        "frozen_models": Input(frozen).by_default(FROZEN[frozen], "set.frozen_models"),
         **_traced(asked, size),
         **_share(asked.get("changed_share")),
         **{name: as_usual(name, item, DEFAULTS) for name, item in by_user({**numbers, **settings}).items()},

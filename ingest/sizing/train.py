@@ -169,6 +169,7 @@ QUESTION = Question(
         Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
         Shown("tokens_per_second_per_gpu", where="tokens_per_sample"),
         Shown("implied_flops_utilization"),
+        Shown("preference_work_factor", main=False, where="frozen_models"),
         Shown("power_drawn_per_gpu", main=False),
         Shown("training_energy"),
         Shown("training_carbon", where="carbon_intensity"),
@@ -259,7 +260,7 @@ def train(
         if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token":
             raise option_error("samples", f": one sample of {rate.model.id} is one token, expected --tokens N")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
-    beside = preference_inputs(asked["algorithm"], adapters=False)
+    beside = preference_inputs(asked["algorithm"], False, rate.model if rate is not None else None, settings)
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
@@ -276,11 +277,14 @@ def train(
         except IngestError as error:
             # The checkpoints of the model are unknown.
             raise IngestError(Message(str(error), supply=(Option("set.goodput", "SHARE"),))) from None
+    if beside and (rate is None or rate.level.basis == "given"):
+        raise option_error("algorithm", ": found with GPU-hours or a rate, which have its work, expected neither")
     if rate is not None:
         # The plan of its checkpoints tells which weights are trained, too.
         rate = _as_trained(rate, saved, catalog, beside)
-    elif beside:
-        raise option_error("algorithm", ": found with GPU-hours, which have its work, expected a model and its tokens")
+    if beside and "training_samples" in fixed:
+        fixed["training_examples"] = fixed.pop("training_samples")
+        numbers, settings = ({name: one for name, one in each.items() if name in fixed} for each in (numbers, settings))
     run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
@@ -289,18 +293,15 @@ def train(
     if rate is not None:
         words["precision"] = (rate.precision, rate.job.precision is not None)
         words["basis"] = (rate.level.basis, rate.job.basis != "auto")
+        words["algorithm"] = (asked["algorithm"], True)
     chosen = chosen_words({name: one for name, one in words.items() if one[0] is not None})
-    if asked["algorithm"]:
-        chosen["algorithm"] = {"value": asked["algorithm"], "from": "user"}
     currency = configuration()
     if "training_cost" in results and currency.currency:
         # Where the configuration of the user names it; no price is converted.
         chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
-    cautions = partial(_warnings, run, numbers, settings, catalog)
-    return Answer(
-        QUESTION, partial(_title, run), chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked)
-    )
+    title, cautions = partial(_title, run, asked["algorithm"]), partial(_warnings, run, numbers, settings, catalog)
+    return Answer(QUESTION, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -348,19 +349,23 @@ def _as_trained(rate: RateBasis, saved: SavedCheckpoints | None, catalog: Catalo
     step = saved.known.find("trained_work_share") if saved is not None else None
     run = rate.model.optimizer if rate.model is not None else ""
     trained = min(1.0, float(step.value)) if step is not None else 1.0
-    share = float(Quantities({**beside, "trained_work_share": Input(trained)}).value("preference_work_factor"))
+    work = {**beside, "trained_work_share": Input(trained)}
+    share = float(Quantities(work).value("preference_work_factor"))
     # The work and the rates of a model that is itself such a run are its own.
     share /= trained if run and catalog.get(Optimizer, run).adapters else 1
-    if share == 1:
+    if share == 1 and not beside:
         return rate
-    first, work = rate.level, "flops_per_sample"
+    first, flops = rate.level, "flops_per_sample"
     why = "a reference model passes forward, too" if beside else "frozen weights need no gradients of their own"
     common, given = dict(rate.common), dict(first.given)
     for found in (common, given):
-        if work in found and found[work].origin != "user":
-            found[work] = _times(found[work], share, why)
+        if flops in found and found[flops].origin != "user":
+            found[flops] = _times(found[flops], share, why)
     if RATE in given and first.basis != "given":
         given[RATE] = _times(given[RATE], 1 / share, why)
+    if beside:
+        # Work that the user states is that of the run.
+        common |= work if (common, given) != (rate.common, first.given) else beside
     return rate._replace(common=common, level=first._replace(given=given))
 
 
@@ -417,6 +422,8 @@ def _known(run: Run) -> Quantities:
             known.state("goodput_in_closed_form")
     if rate is not None and "training_tokens" in fixed:
         known.state("length_in_tokens")
+    elif "training_examples" in fixed:
+        known.state("length_in_pairs")
     if "power_per_gpu" in known.given:
         # Of a GPU without a data sheet only the power that is given is known.
         known.state("power_given")
@@ -456,7 +463,7 @@ def _results(known: Quantities, fixed: Mapping[str, float]) -> tuple[dict[str, Q
     return results, unknown
 
 
-def _title(run: Run) -> str:
+def _title(run: Run, algorithm: str | None) -> str:
     rate, fixed = run.rate, run.fixed
     name = rate.model.name if rate is not None and rate.model is not None else run.model or "Your model"
     gpu = run.gpu.name if run.gpu is not None else "GPU"
@@ -464,7 +471,8 @@ def _title(run: Run) -> str:
     if rate is None:
         return f"Training of {name} on {count}{gpu}: {fixed['gpu_hours']:,.0f} GPU-hours as given"
     own = any(option in rate.job.numbers for option in RATE_OPTIONS)
-    return f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.level.basis}"
+    title = f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.level.basis}"
+    return f"{title}; {algorithm.upper()}" if algorithm else title
 
 
 def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:

@@ -69,7 +69,9 @@ def transferred(
     peak = peak_of(gpu, precision)
     if peak is None or gpu.memory_bandwidth is None:
         return None
-    model, found = rates.model, list(_transfers(rates, gpu, precision, protocol, gpus))
+    carriers = rates.once(("carriers", gpu, precision), lambda: [*_carriers(rates, gpu, precision)])
+    scaled_to = [(few, series.at(gpus, rates.steps)) for series, few in carriers if protocol in (None, series.protocol)]
+    model, found = rates.model, [few._replace(rate=rate, value=_carried(rate, few.ratio)) for few, rate in scaled_to]
     if not found:
         return None
     related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
@@ -122,14 +124,6 @@ def transferred(
 
 def _are_recalled(transfers: Sequence[Transfer]) -> bool:
     return all(row.grade == "assumed" for transfer in transfers for row in transfer.rate.rows)
-
-
-def _transfers(rates: PublishedRates, gpu: Gpu, precision: str, protocol: str | None, gpus: float | None) -> Iterator[Transfer]:
-    """Every rate of a training run on another GPU, scaled to this one."""
-    for series, few in rates.once(("carriers", gpu, precision), lambda: [*_carriers(rates, gpu, precision)]):
-        if protocol in (None, series.protocol):
-            rate = series.at(gpus, rates.steps)
-            yield few._replace(rate=rate, value=_carried(rate, few.ratio))
 
 
 def _carried(rate: ProtocolRate, ratio: float) -> float:

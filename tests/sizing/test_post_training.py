@@ -139,6 +139,11 @@ def test_traces_sandboxes_and_states_follow_from_what_is_kept():
     assert value("sandbox_read_bytes", sandbox_image="2 GB", sandbox_hosts=10) == 20e9
     grpo, ppo = (value("algorithm_checkpoint_bytes", algorithm=name) for name in ("grpo", "ppo"))
     assert ppo == 2 * grpo
+    for options in ({}, {"optimizer": "lora"}):
+        held = ingest.memory("qwen3-8b", algorithm="dpo", **options)
+        gradients = held.derivation("parameters").value * held.derivation("gradient_bytes_per_parameter").value
+        states = value("algorithm_state_bytes", precision="fp8", **options)
+        assert states == pytest.approx(held["model_state_bytes"].value - gradients)
 
 
 def test_of_adapters_only_they_travel():
