@@ -140,8 +140,12 @@ LEAST_RATE, LEAST_BYTES = 1e6, 1000
 
 def site_text(answer: Usage) -> str:
     """The site file of a history."""
-    name = "name: Site from an accounting history"
-    lines = [*HEAD.splitlines(), *_coverage(answer), "", "format: 2", name, *_start(answer), "years: 5", "", "clusters:"]
+    lines = [*HEAD.splitlines(), *_coverage(answer), "", "format: 2", "name: Site from an accounting history"]
+    finish = answer.window[1]
+    if finish >= FIRST_YEAR:
+        year = datetime.datetime.fromtimestamp(finish, datetime.UTC).year + 1
+        lines += _noted(f"start: {year}", "the year after the history; year 0 of the plan")
+    lines += ["years: 5", "", "clusters:"]
     for cluster in answer.clusters:
         lines += _cluster(cluster)
     lines += ["", "jobs:"]
@@ -190,13 +194,6 @@ def days(time: int) -> str:
     if time < FIRST_YEAR:
         return f"day {time / 86_400:.1f} of the trace"
     return datetime.datetime.fromtimestamp(time, datetime.UTC).strftime("%Y-%m-%d")
-
-
-def _start(answer: Usage) -> Iterator[str]:
-    finish = answer.window[1]
-    if finish >= FIRST_YEAR:
-        year = datetime.datetime.fromtimestamp(finish, datetime.UTC).year + 1
-        yield from _noted(f"start: {year}", "the year after the history; year 0 of the plan")
 
 
 def _cluster(cluster: ClusterUse) -> Iterator[str]:

@@ -29,7 +29,7 @@ from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
 from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits, Offer
 from ingest.storage.flips import MOST_SYSTEMS, flips_of
-from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, names_job, need_of
+from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
 from ingest.storage.replanning import meets, same
 from ingest.storage.system_quantities import (
     DEGRADED,
@@ -388,11 +388,7 @@ def fit(plan: str | Path | None = None, **options: Unpack[FitOptions]) -> Fits:
         plan = None
     given = {one.name: asked.pop(one.name) for one in options_in(StorageOptions)}
     catalog, gpus = opened(asked.pop("catalogs")), asked.pop("gpus")
-    plain = {
-        name: Input(read_value(name, given[one], f"--{one.replace('_', '-')}"), origin="user")
-        for one, name in PLAIN.items()
-        if given[one] is not None
-    }
+    plain = from_numbers(**{name: given[name] for name in PLAIN})
     job = sized(job_of(**asked).named(), quantities_of({}, {"gpus": gpus}).get("gpus"), catalog)
     if given["offers"] is not None and not given["flip"]:
         raise UsageError("--offers: only their flips are shown, expected --flip")

@@ -12,7 +12,7 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import Sizes
 from ingest.engine.messages import Message, Option, option_error, rule_of
 from ingest.engine.question import option, quantities_in
-from ingest.engine.registry import check_value, solve
+from ingest.engine.registry import check_value, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
@@ -125,6 +125,15 @@ class Need:
     def requires(self, name: str) -> bool:
         """Whether the need includes a quantity."""
         return name in self.computed or (name in self.given and self.given[name].value > 0)
+
+
+def from_numbers(**written: str | float | None) -> dict[str, Input]:
+    """Needs given as plain numbers with units, by quantity. Raises UsageError: not a number, another unit, or out of range."""
+    return {
+        name: Input(read_value(name, text, f"--{one.replace('_', '-')}"), origin="user")
+        for one, name in PLAIN.items()
+        if (text := written.get(one)) is not None
+    }
 
 
 def from_estimate(answer: Estimate) -> Need:
