@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
@@ -80,6 +81,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     return found
 
 
+@lru_cache(maxsize=256)
 def counted(name: str) -> int:
     """The number of devices that a name states, as `64xh100`, `A100-80GB:8`, `H100 x 16` and `v5p-128`; 0 without one."""
     written = " ".join(name.lower().split())

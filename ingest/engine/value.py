@@ -50,7 +50,7 @@ class Frozen:
 
     def __init__(self, *values: Any, **fields: Any) -> None:
         names = self._names
-        given = dict(zip(names, values, strict=False))
+        given = dict(zip(names, values, strict=False)) if values else {}
         made = {**self._unset, **given, **fields}
         if len(made) > len(names) or len(values) > len(names) or not given.keys().isdisjoint(fields):
             strange = [name for name in fields if name not in names or name in given]
@@ -138,7 +138,7 @@ class Input(NamedTuple):
 
     def by_default(self, why: str, *supply: str | Option) -> Input:
         """The value, as one that holds until the user sets it; `supply` names the ways."""
-        return self._replace(origin="default", note=_note(why, supply))
+        return Input(*self[:3], "default", *self[4:7], _note(why, supply), self.parts)
 
 
 @lru_cache(maxsize=1024)
