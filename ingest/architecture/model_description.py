@@ -51,7 +51,8 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
     if path.suffix.lower() in _WEIGHTS and path.is_file():
         instead = "the folder of the release, or the config.json of the model that it was made from"
         raise IngestError(f"{path}: found a file of weights, which is not read alone, expected {instead}")
-    return _named(str(source), catalog or Catalog(), strict)
+    catalog, name = catalog or Catalog(), str(source)
+    return catalog.once(("described", name, strict), lambda: _named(name, catalog, strict))
 
 
 def _named(name: str, catalog: Catalog, strict: bool = False) -> Architecture:

@@ -138,9 +138,7 @@ def usual_precision(
         most = runs.get(gpu.id, 0) * REACH
         if runs and most < max(size, 1) and peak_of(gpu, precision):
             # The other GPUs of the generation are read only where they decide.
-            for name, run in runs.items():
-                if rates.once(("alike", gpu, name), partial(are_of_a_generation, rates.gpu(name), gpu)):
-                    most = max(most, run * REACH)
+            most = rates.once(("reach", gpu, protocol, precision), partial(_reach, rates, gpu, runs))
         if most >= max(size, 1):
             return Usual(precision, reach)
         if most:
@@ -169,6 +167,11 @@ def usual_precision(
         ],
     )
     return Usual(FASTEST_FIRST[min(usable)[2]] if usable else FAMILIES[0][0])
+
+
+def _reach(rates: PublishedRates, gpu: Gpu, runs: Mapping[str, float]) -> float:
+    """The GPUs of the largest job that runs on GPUs of a generation speak for."""
+    return max((run * REACH for name, run in runs.items() if are_of_a_generation(rates.gpu(name), gpu)), default=0)
 
 
 def _largest_runs(rates: PublishedRates, protocol: str | None) -> dict[str, dict[str, float]]:
