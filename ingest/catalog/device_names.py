@@ -38,12 +38,20 @@ _WRAPPINGS = (
 _JOINED = (
     r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*)|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
+    r"|\d{1,2}x(\d{2,3}gb?)|(nvidia)(tesla)?([a-z]+\d+[a-z]*)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
-_SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
+_SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+#: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
+_INSTANCE = (
+    r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
+    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ -](?=gpu))[a-z0-9].*"
+)
+#: The most entries of which the word of a family, as `gpu:volta:8`, makes a list.
+_MOST = 12
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
             "grid", "r", "tm", "ib")  # fmt: skip
@@ -92,7 +100,7 @@ def counted(name: str) -> int:
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
-    for word in re.findall(r"[a-z0-9]+", name.lower()):
+    for word in re.findall(r"[a-z0-9]+", re.sub(r"(?<![a-z0-9])\d{1,2}[ -](?=gpus?(?![a-z]))", "", name.lower())):
         joined = re.fullmatch(_JOINED, word)
         for part in [one for one in joined.groups() if one] if joined else [word]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
@@ -131,6 +139,7 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
     left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
     sizes: dict[str, None] = {}
+    families: dict[str, None] = {}
     exact: list[Pattern] = []
     possible: list[str] = []
     near: dict[str, int] = {}
@@ -139,7 +148,9 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         shared = said & one.needed
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
-        if not one.needed <= said and all(word.isalpha() for word in shared):
+        if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
+            if label and said <= one.known:
+                families[one.entry] = None
             continue
         if not said <= one.known:
             if all(re.fullmatch(_VERSION, word) for word in said & one.known):
@@ -153,6 +164,8 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
     best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
+    if not found and len(families) <= _MOST:
+        found = tuple(families)
     if not found and not near:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
@@ -186,9 +199,24 @@ def _label(word: str, known: frozenset[str]) -> str:
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
+def of_instance(name: str) -> bool:
+    """Whether a name is formed as those of instances, which no product has.
+
+    >>> of_instance("gpu-h100x8-640gb"), of_instance("H100-SXM-8-80G"), of_instance("NVIDIA GeForce RTX 4090 Laptop GPU")
+    (True, True, False)
+    """
+    return re.fullmatch(_INSTANCE, unwrapped(name)) is not None
+
+
 def told_in(name: str, known: Iterable[Pattern]) -> str:
     """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label."""
     form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
-    parts = words_of(re.sub(rf"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])|[_-](?:{_VERSION})$", " ", name.lower()))
-    return f"gpu:{' '.join(one for one in parts if one in told)}"
+    counts = r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
+    parts = words_of(re.sub(rf"{counts}|(?<=\d)ib(?![a-z])|[_-](?:{_VERSION})$", " ", unwrapped(name)))
+    kept = (
+        one
+        for last, one in zip(["", *parts], parts, strict=False)
+        if one in told and (len(one) > 1 or (last in told and last.isalpha()))
+    )
+    return f"gpu:{' '.join(kept)}"

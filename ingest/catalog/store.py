@@ -11,7 +11,18 @@ from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ingest.catalog.device_names import Meaning, Pattern, labelled, meaning, patterns_of, plain, told_in, unwrapped, words_of
+from ingest.catalog.device_names import (
+    Meaning,
+    Pattern,
+    labelled,
+    meaning,
+    of_instance,
+    patterns_of,
+    plain,
+    told_in,
+    unwrapped,
+    words_of,
+)
 from ingest.catalog.records import KINDS, AnyEntry, Entry, Gpu, Node, Rate
 from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
@@ -289,13 +300,19 @@ class Catalog:
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
-        if kind == Node.kind and not outside and (not meant.possible or labelled(name)):
+        of_node = (
+            not meant.possible or labelled(name)
+            if kind == Node.kind
+            else kind == Gpu.kind and not meant.possible and of_instance(name)
+        )
+        if of_node and not outside:
             told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind]))
             if held := (told.entry,) if told.entry else told.possible:
                 ways = (f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
                 return in_width(ways)
         if meant.possible and not (outside and len(meant.possible) == 1):
-            return f"{singular} {shown} could be {listed(meant.possible)}: name one"
+            others = ", or one that is not listed" if len(meant.possible) == 1 else ""
+            return f"{singular} {shown} could be {listed(meant.possible)}{others}: name one"
         if outside and kind in self.patterns:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):
