@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
 _LABELS = (
-    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"(?:.*[ :,])?(?:g|gpu_)model=([a-z][^:,]*).*",  # PBS and LSF
+    r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
+    r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
     r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
     r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
@@ -27,7 +30,8 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
     r".*\bfound ([a-z0-9]+) device\b.*",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
@@ -36,7 +40,8 @@ _WRAPPINGS = (
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
 )
 _JOINED = (
-    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*)|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
+    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)"
+    r"|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
     r"|\d{1,2}x(\d{2,3}gb?)|(nvidia)(tesla)?([a-z]+\d+[a-z]*)"
 )
@@ -48,13 +53,13 @@ _SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9]
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ -](?=gpu))[a-z0-9].*"
+    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
 #: The most entries of which the word of a family, as `gpu:volta:8`, makes a list.
 _MOST = 12
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "ib")  # fmt: skip
+            "grid", "r", "tm", "ib", "each", "connected", "simulated")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -82,6 +87,7 @@ def plain(name: str) -> str:
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
     found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    found = re.sub(r"_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = whole[1].strip()
@@ -100,7 +106,7 @@ def counted(name: str) -> int:
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
-    for word in re.findall(r"[a-z0-9]+", re.sub(r"(?<![a-z0-9])\d{1,2}[ -](?=gpus?(?![a-z]))", "", name.lower())):
+    for word in re.findall(r"[a-z0-9]+", re.sub(r"(?<![a-z0-9])\d{1,2}[ _-](?=gpus?(?![a-z]))", "", name.lower())):
         joined = re.fullmatch(_JOINED, word)
         for part in [one for one in joined.groups() if one] if joined else [word]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
@@ -195,7 +201,7 @@ def _label(word: str, known: frozenset[str]) -> str:
     if not re.fullmatch(r"\d{1,7}mib", word):
         return word
     reported = int(word[:-3]) / 1024
-    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.93 <= reported / int(one[:-2]) <= 1.01]
+    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.92 <= reported / int(one[:-2]) <= 1.01]
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
@@ -213,7 +219,7 @@ def told_in(name: str, known: Iterable[Pattern]) -> str:
     form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     counts = r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
-    parts = words_of(re.sub(rf"{counts}|(?<=\d)ib(?![a-z])|[_-](?:{_VERSION})$", " ", unwrapped(name)))
+    parts = words_of(re.sub(rf"{counts}|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx", " ", unwrapped(name)))
     kept = (
         one
         for last, one in zip(["", *parts], parts, strict=False)
