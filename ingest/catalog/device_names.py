@@ -30,12 +30,14 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
+    r".*\bgpu_name=([^ ]+).*",  # Vast
     r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
     r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
-    r".*\bfound ([a-z0-9]+) device\b.*",  # the log of the driver
+    r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
-    r"(.+?) [x×*] ?\d{1,3}",
+    r"(.+?) \(?[x×*] ?\d{1,3}\)?",
+    r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
     _TPUS,
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
 )
@@ -53,13 +55,13 @@ _SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9]
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
+    r"|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
 #: The most entries of which the word of a family, as `gpu:volta:8`, makes a list.
 _MOST = 12
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "ib", "each", "connected", "simulated")  # fmt: skip
+            "grid", "r", "tm", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -106,7 +108,9 @@ def counted(name: str) -> int:
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
-    for word in re.findall(r"[a-z0-9]+", re.sub(r"(?<![a-z0-9])\d{1,2}[ _-](?=gpus?(?![a-z]))", "", name.lower())):
+    for word in re.findall(
+        r"[a-z0-9]+", re.sub(r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)", "", name.lower())
+    ):
         joined = re.fullmatch(_JOINED, word)
         for part in [one for one in joined.groups() if one] if joined else [word]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
@@ -155,7 +159,7 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
         if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
-            if label and said <= one.known:
+            if label and said <= one.known and "".join(said).isalpha():
                 families[one.entry] = None
             continue
         if not said <= one.known:
@@ -216,13 +220,17 @@ def of_instance(name: str) -> bool:
 
 def told_in(name: str, known: Iterable[Pattern]) -> str:
     """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label."""
-    form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
+    form = re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     counts = r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
-    parts = words_of(re.sub(rf"{counts}|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx", " ", unwrapped(name)))
-    kept = (
+    parts = words_of(
+        re.sub(
+            rf"{counts}|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx", " ", unwrapped(name)
+        )
+    )
+    kept = [
         one
         for last, one in zip(["", *parts], parts, strict=False)
         if one in told and (len(one) > 1 or (last in told and last.isalpha()))
-    )
-    return f"gpu:{' '.join(kept)}"
+    ]
+    return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""
