@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.records import Failures, Gpu
+from ingest.catalog.releases import published_note
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
@@ -354,8 +355,8 @@ def saved_checkpoints(
     text = saved is None or saved.family == "llm" or sized.architecture is not None
     layout = asked.get("layout") or ("megatron" if (groups.shards > 1 if groups is not None else text) else "dcp")
     one_of("--layout", layout, LAYOUTS)
-    if layout == "safetensors" and precision is None:
-        given |= released_width(sized, settings)
+    released = released_width(sized, settings) if layout == "safetensors" and precision is None else {}
+    given |= released
     known = Quantities(given, owner, shared_inputs=True)
     known.adopt(steps)
     known.state(f"{readers}_readers")
@@ -369,6 +370,8 @@ def saved_checkpoints(
     def cautions() -> Iterator[str]:
         yield from (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()))
         yield from messages(finding(rule, {}, said) for rule in ("W22", "W23"))
+        if layout == "safetensors" and precision is None and not released and (note := published_note(str(asked["model"]))):
+            yield note
         frozen = known.find("parameters")
         if kind.adapters and frozen is not None:
             each = given["weight_bytes_per_parameter"].value
