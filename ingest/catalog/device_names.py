@@ -57,6 +57,12 @@ _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
     r"|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
+#: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
+_COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
+_BESIDE = (
+    r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
+    rf"|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx"
+)
 #: The most entries of which the word of a family, as `gpu:volta:8`, makes a list.
 _MOST = 12
 #: Words that tell nothing of a device.
@@ -108,9 +114,7 @@ def counted(name: str) -> int:
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
-    for word in re.findall(
-        r"[a-z0-9]+", re.sub(r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)", "", name.lower())
-    ):
+    for word in re.findall(r"[a-z0-9]+", re.sub(_COUNTS, "", name.lower())):
         joined = re.fullmatch(_JOINED, word)
         for part in [one for one in joined.groups() if one] if joined else [word]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
@@ -209,28 +213,15 @@ def _label(word: str, known: frozenset[str]) -> str:
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
-def of_instance(name: str) -> bool:
-    """Whether a name is formed as those of instances, which no product has.
+def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
+    """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label.
 
-    >>> of_instance("gpu-h100x8-640gb"), of_instance("H100-SXM-8-80G"), of_instance("NVIDIA GeForce RTX 4090 Laptop GPU")
-    (True, True, False)
+    Empty for a name that tells no GPU, and unless a node is meant for one that is not formed as those of instances.
     """
-    return re.fullmatch(_INSTANCE, unwrapped(name)) is not None
-
-
-def told_in(name: str, known: Iterable[Pattern]) -> str:
-    """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label."""
-    form = re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
+    inner, form = unwrapped(name), re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
-    counts = r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
-    parts = words_of(
-        re.sub(
-            rf"{counts}|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx", " ", unwrapped(name)
-        )
-    )
-    kept = [
-        one
-        for last, one in zip(["", *parts], parts, strict=False)
-        if one in told and (len(one) > 1 or (last in told and last.isalpha()))
-    ]
+    parts = words_of(re.sub(_BESIDE, " ", inner)) if node or re.fullmatch(_INSTANCE, inner) else []
+    # A letter or figure alone is part of the word before it, as in `gaudi 3`.
+    pairs = zip(["", *parts], parts, strict=False)
+    kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
     return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""

@@ -11,18 +11,7 @@ from pathlib import Path
 from threading import local
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ingest.catalog.device_names import (
-    Meaning,
-    Pattern,
-    labelled,
-    meaning,
-    of_instance,
-    patterns_of,
-    plain,
-    told_in,
-    unwrapped,
-    words_of,
-)
+from ingest.catalog.device_names import Meaning, Pattern, labelled, meaning, patterns_of, plain, told_in, unwrapped, words_of
 from ingest.catalog.records import KINDS, AnyEntry, Entry, Gpu, Node, Rate
 from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
@@ -300,13 +289,9 @@ class Catalog:
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
-        of_node = (
-            not meant.possible or labelled(name)
-            if kind == Node.kind
-            else kind == Gpu.kind and not meant.possible and of_instance(name)
-        )
-        if of_node and not outside:
-            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind]))
+        node = kind == Node.kind
+        if kind in ("gpus", "nodes") and not outside and (not meant.possible or (node and labelled(name))):
+            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind], node))
             if held := (told.entry,) if told.entry else told.possible:
                 ways = (f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
                 return in_width(ways)
