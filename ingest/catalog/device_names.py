@@ -63,8 +63,6 @@ _BESIDE = (
     r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
     rf"|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx"
 )
-#: The most entries of which the word of a family, as `gpu:volta:8`, makes a list.
-_MOST = 12
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
             "grid", "r", "tm", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
@@ -153,7 +151,6 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
     left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
     sizes: dict[str, None] = {}
-    families: dict[str, None] = {}
     exact: list[Pattern] = []
     possible: list[str] = []
     near: dict[str, int] = {}
@@ -163,8 +160,6 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
         if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
-            if label and said <= one.known and "".join(said).isalpha():
-                families[one.entry] = None
             continue
         if not said <= one.known:
             if all(re.fullmatch(_VERSION, word) for word in said & one.known):
@@ -178,8 +173,6 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
     best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
-    if not found and len(families) <= _MOST:
-        found = tuple(families)
     if not found and not near:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]

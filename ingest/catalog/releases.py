@@ -175,28 +175,6 @@ def stored_as(name: str) -> str:
     return found.group(2) if found else ""
 
 
-#: How makers publish releases in fewer than 16 bits, by their `quantization_config`, under the words of their own names.
-_PUBLISHED = {
-    "MXFP4": r"gpt oss \d+ b|kimi k 3",
-    "INT4": r"kimi k 2 (thinking|[5-7].*)",
-    "FP8, its experts in FP4": r"deepseek v 4 (flash|pro)",
-    "FP8": r"deepseek (v 3( 1| 2| 0324)?( terminus| exp| base| speciale)?|r 1( zero| 0528| 671 b)?)|"
-    r"kimi k 2( (instruct|base).*)?|minimax m 2( [1-7])?|mimo v 2 flash",
-}
-
-
-def published_note(name: str) -> str:
-    """What to say of a release whose files are narrower than the 16 bits at which a name counts its weights; else nothing.
-
-    >>> published_note("openai/gpt-oss-20b"), published_note("unsloth/gpt-oss-20b-BF16")
-    ('released in MXFP4: its files hold fewer bytes than these weights at 16 bits; give the folder of the release', '')
-    """
-    own = words(name.rpartition("/")[2])
-    form = next((form for form, written in _PUBLISHED.items() if re.fullmatch(written, own)), "")
-    said = f"released in {form}: its files hold fewer bytes than these weights at 16 bits; give the folder of the release"
-    return said if form else ""
-
-
 class Releases:
     """Releases by id, with an index over all names.
 

@@ -270,6 +270,16 @@ class Catalog:
         self._rests_on("names.yaml")
         return read_yaml(self.folders[-1] / "names.yaml")  # type: ignore[no-any-return]
 
+    def narrower(self, name: str) -> str:
+        """What to say of a release whose files are narrower than the 16 bits at which a name counts its weights; else nothing.
+
+        >>> Catalog().narrower("openai/gpt-oss-20b"), Catalog().narrower("unsloth/gpt-oss-20b-BF16")
+        ('released in MXFP4: its files are smaller than these 16-bit weights; give its folder', '')
+        """
+        own = {*words_of(name.rpartition("/")[2])}
+        form = next((one.entry for one in self.patterns["released"] if one.needed <= own <= one.known), "")
+        return f"released in {form}: its files are smaller than these 16-bit weights; give its folder" if form else ""
+
     def device(self, name: str, kind: str) -> str:
         """What to say of the name of an entry of another kind than the expected one; empty for any other."""
         for other, (what, instead) in INSTEAD.items():
@@ -289,14 +299,13 @@ class Catalog:
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
-        node = kind == Node.kind
-        if kind in ("gpus", "nodes") and not outside and (not meant.possible or (node and labelled(name))):
-            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind], node))
+        if kind in ("gpus", "nodes") and not outside and (not meant.possible or (kind == Node.kind and labelled(name))):
+            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind], kind == Node.kind))
             if held := (told.entry,) if told.entry else told.possible:
                 ways = (f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
                 return in_width(ways)
         if meant.possible and not (outside and len(meant.possible) == 1):
-            others = ", or one that is not listed" if len(meant.possible) == 1 else ""
+            others = ", or one not listed" if len(meant.possible) == 1 else ""
             return f"{singular} {shown} could be {listed(meant.possible)}{others}: name one"
         if outside and kind in self.patterns:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"

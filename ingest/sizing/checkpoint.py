@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.catalog.records import Failures, Gpu
-from ingest.catalog.releases import published_note
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
@@ -370,7 +369,7 @@ def saved_checkpoints(
     def cautions() -> Iterator[str]:
         yield from (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()))
         yield from messages(finding(rule, {}, said) for rule in ("W22", "W23"))
-        if layout == "safetensors" and precision is None and not released and (note := published_note(str(asked["model"]))):
+        if layout == "safetensors" and precision is None and not released and (note := catalog.narrower(str(asked["model"]))):
             yield note
         frozen = known.find("parameters")
         if kind.adapters and frozen is not None:
