@@ -113,9 +113,8 @@ class CatalogEntry(InteractiveResult):
     @property
     def statements(self) -> dict[str, Statement]:
         """The properties in words that have a source, by name."""
-        return {
-            name: item for name in self.entry.shapes if isinstance(item := getattr(self.entry, name), Statement) and item.source
-        }
+        named = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
+        return {name: item for name, item in named if isinstance(item, Statement) and item.source}
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON, values in base units."""

@@ -354,8 +354,7 @@ def saved_checkpoints(
     text = saved is None or saved.family == "llm" or sized.architecture is not None
     layout = asked.get("layout") or ("megatron" if (groups.shards > 1 if groups is not None else text) else "dcp")
     one_of("--layout", layout, LAYOUTS)
-    released = released_width(sized, settings) if layout == "safetensors" and precision is None else {}
-    given |= released
+    given |= (released := released_width(sized, settings) if layout == "safetensors" and precision is None else {})
     known = Quantities(given, owner, shared_inputs=True)
     known.adopt(steps)
     known.state(f"{readers}_readers")
