@@ -207,10 +207,7 @@ def _label(word: str, known: frozenset[str]) -> str:
 
 
 def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
-    """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label.
-
-    Empty for a name that tells no GPU, and unless a node is meant for one that is not formed as those of instances.
-    """
+    """What the name of a node, or of the form of one, as `gd-8xa100-i128`, tells of its GPUs, as a label; else nothing."""
     inner, form = unwrapped(name), re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     parts = words_of(re.sub(_BESIDE, " ", inner)) if node or re.fullmatch(_INSTANCE, inner) else []
@@ -218,3 +215,14 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     pairs = zip(["", *parts], parts, strict=False)
     kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
     return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""
+
+
+def narrower(name: str, known: Iterable[Pattern]) -> tuple[str, ...]:
+    """What to say of a release whose files are narrower than the 16 bits at which its name counts weights; else nothing.
+
+    >>> narrower("openai/gpt-oss-20b", patterns_of({"openai": {"MXFP4": "gpt oss 20b | gpt oss 120b"}}))
+    ('released in MXFP4: its files are smaller than these 16-bit weights; give its folder',)
+    """
+    own = {*words_of(name.rpartition("/")[2])}
+    forms = [one.entry for one in known if one.needed <= own and own <= one.known]
+    return tuple(f"released in {form}: its files are smaller than these 16-bit weights; give its folder" for form in forms[:1])

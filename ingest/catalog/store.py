@@ -270,16 +270,6 @@ class Catalog:
         self._rests_on("names.yaml")
         return read_yaml(self.folders[-1] / "names.yaml")  # type: ignore[no-any-return]
 
-    def narrower(self, name: str) -> str:
-        """What to say of a release whose files are narrower than the 16 bits at which a name counts its weights; else nothing.
-
-        >>> Catalog().narrower("openai/gpt-oss-20b"), Catalog().narrower("unsloth/gpt-oss-20b-BF16")
-        ('released in MXFP4: its files are smaller than these 16-bit weights; give its folder', '')
-        """
-        own = {*words_of(name.rpartition("/")[2])}
-        form = next((one.entry for one in self.patterns["released"] if one.needed <= own <= one.known), "")
-        return f"released in {form}: its files are smaller than these 16-bit weights; give its folder" if form else ""
-
     def device(self, name: str, kind: str) -> str:
         """What to say of the name of an entry of another kind than the expected one; empty for any other."""
         for other, (what, instead) in INSTEAD.items():
