@@ -51,6 +51,12 @@ def test_memory_and_form_agree_with_the_entry(shipped):
             assert card.form.startswith("SXM"), (written, entry)
 
 
+def test_a_card_of_another_memory_is_another_card(shipped):
+    for written, entry in GPUS.items():
+        changed = re.sub(r"(?i)\d+(?=[ _-]?gb)", lambda size: str(int(size[0]) * 3), written)
+        assert changed == written or shipped.meaning("gpus", changed).entry != entry, changed
+
+
 @pytest.mark.parametrize(("written", "possible"), AMBIGUOUS.items())
 def test_an_ambiguous_name_is_answered_by_a_list(shipped, written, possible):
     with refused(f"gpu '{written}' could be ", *possible, error=UsageError):
