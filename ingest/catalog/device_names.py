@@ -210,9 +210,9 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     """What the name of a node, or of the form of one, as `gd-8xa100-i128`, tells of its GPUs, as a label; else nothing."""
     inner, form = unwrapped(name), re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
-    parts = words_of(re.sub(_BESIDE, " ", inner)) if node or re.fullmatch(_INSTANCE, inner) else []
-    # A letter or figure alone is part of the word before it, as in `gaudi 3`.
-    pairs = zip(["", *parts], parts, strict=False)
+    formed = re.fullmatch(_INSTANCE, inner) or (node and not re.match("nvidia|amd|tesla", inner))  # those are cards
+    parts = words_of(re.sub(_BESIDE, " ", inner)) if formed else []
+    pairs = zip(["", *parts], parts, strict=False)  # a letter or figure alone is part of the word before it: `gaudi 3`
     kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
     return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""
 

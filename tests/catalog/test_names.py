@@ -73,7 +73,7 @@ def test_an_unknown_device_names_three_near_ones(shipped, written, near):
 
 
 @pytest.mark.parametrize(("record", "written", "said"), [
-    *((Node, name, "unknown node") for name in ("NVIDIA GeForce RTX 5060 Ti", "Intel Arc Pro B70", "gpu:141gb")),
+    *((Node, name, "unknown node") for name in ("NVIDIA RTX 4000 SFF Ada", "Intel Arc Pro B70", "gpu:141gb")),
     (Gpu, "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "is a slice of a GPU, expected the whole GPU: a100-"),
     (Gpu, "gpu:nvidia_a100_3g.20gb:2", "is a slice of a GPU, expected the whole GPU: a100-"),
     (Gpu, "nvidia.com/gpu.product=NVIDIA-A100-SXM4-80GB-SHARED", "is a slice of a GPU, expected the whole GPU: a100-80-sxm"),
