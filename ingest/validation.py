@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
+from typing import Annotated, Any, Literal, overload
 
 import numpy
 
@@ -20,7 +20,7 @@ from ingest.configuration import shipped_folder
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import option
 from ingest.engine.registry import is_quantity, solve, unit_of
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
 from ingest.loader.feed import feed
 from ingest.sizing import evidence_ladder
@@ -50,9 +50,6 @@ from ingest.sizing.transfer import transferred
 from ingest.sizing.vectors import vectors
 from ingest.text import grouped
 from ingest.units import display, parse
-
-if TYPE_CHECKING:
-    import pandas
 
 SET_KEYS = {"title", "source", "bar", "cases", "runs", "study", "note"}
 #: Commands that a case may run instead of a formula.
@@ -288,7 +285,7 @@ class Validation(InteractiveResult):
         """As JSON."""
         return envelope("validate", {"sets": [one.to_dict() for one in self.sets]})
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per case."""
         return frame_of([{"set": one["set"], **case} for one in self.to_dict()["sets"] for case in one["details"]])
 
@@ -309,7 +306,7 @@ class History(InteractiveResult):
         """As JSON."""
         return envelope("validate", {"kinds": KINDS, "history": [one._asdict() for one in self.rows]})
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per group of figures."""
         return frame_of([one._asdict() for one in self.rows])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS, milliseconds
 from ingest.acceptance.loads import Effort, Setting, effort_of, saved_time, usual_inputs
@@ -25,16 +25,13 @@ from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.acceptance.tools.job_files import filled, template
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.engine.value import Input
 from ingest.files import sha256
 from ingest.requirement import Requirement
 from ingest.sizing.rules import applying, finding
 from ingest.text import markdown
 from ingest.units import display, stated
-
-if TYPE_CHECKING:
-    import pandas
 
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
@@ -148,7 +145,7 @@ class Acceptance(InteractiveResult):
         assumptions = [{"name": name} | dict(zip(columns, row, strict=True)) for name, row in rows.items()]
         return envelope("accept", body, assumptions=assumptions, warnings=self.warnings)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per test and load."""
         rows = [{"test": test.id, "tool": test.tool, **asdict(load)} for test in self.tests for load in test.loads]
         return frame_of(rows)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict, Unpack
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 from ingest.acceptance.test_spec import Observed, within
 from ingest.acceptance.tools import fio
@@ -26,16 +26,13 @@ from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import Question, Shown, filled, option, shown
 from ingest.engine.registry import solve
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import Estimate, bw
 from ingest.sizing.job import Written, names_of, parse_axis
 from ingest.text import one_line
 from ingest.units import display
-
-if TYPE_CHECKING:
-    import pandas
 
 MOST_THREADS = 256
 #: The knee is the fewest threads that reach this share of the best rate; there is none where only the most threads reach it.
@@ -296,7 +293,7 @@ class PathBenchmark(InteractiveResult):
             warnings=self.warnings,
         )
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per model and GPU."""
         return frame_of([vars(one) for one in self.supported])
 

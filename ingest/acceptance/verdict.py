@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.acceptance.judgement import FAIL, NOT_TESTED, PASS, UNDECIDED, TestVerdict, judged_test
 from ingest.acceptance.run_files import CountedRuns, Evidence, counted_runs
@@ -26,14 +26,11 @@ from ingest.acceptance.test_spec import AcceptanceTest, Load
 from ingest.engine.expression import total
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
 from ingest.files import read_bytes, sha256
 from ingest.site.plan_file import check_object, lines_of, plan_data, read_object
 from ingest.text import checked_id, one_line
-
-if TYPE_CHECKING:
-    import pandas
 
 #: Units of service terms: of a rate, and of the mean latency.
 SHARE, TIMES = "share", "times the mean"
@@ -231,7 +228,7 @@ class Verdict(InteractiveResult):
         }
         return envelope("verdict", body, warnings=self.warnings)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per requirement."""
         return frame_of([one.to_dict() for one in self.requirements])
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -25,13 +25,10 @@ from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.engine.value import Quantity
 from ingest.errors import IngestError, UsageError, brief
 from ingest.units import display, parse
-
-if TYPE_CHECKING:
-    import pandas
 
 
 class ClassUse(NamedTuple):
@@ -116,7 +113,7 @@ class Usage(InteractiveResult):
         }  # fmt: skip
         return envelope(self.command, body, results=self.results, warnings=self.warnings)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per class."""
         return frame_of([one._asdict() for one in self.classes], index="name")
 

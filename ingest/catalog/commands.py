@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from ingest.catalog import checked_by
 from ingest.catalog.records import (
@@ -35,13 +35,10 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import fact_of
 from ingest.engine.question import option
 from ingest.engine.registry import check_value, is_quantity, read_value, solve, unit_of
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import table_beside, write_whole
 from ingest.units import display, parse_whole
-
-if TYPE_CHECKING:
-    import pandas
 
 Folders = Annotated[Sequence[str | Path], CATALOGS]
 #: every kind that can be listed and shown: the records, and the architectures
@@ -81,7 +78,7 @@ class CatalogListing(InteractiveResult):
         ]  # fmt: skip
         return envelope("catalog list", {"entries": listed + named}, versioned=False)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per entry."""
         return frame_of(self.to_dict()["entries"])
 
@@ -116,20 +113,19 @@ class CatalogEntry(InteractiveResult):
     @property
     def statements(self) -> dict[str, Statement]:
         """The properties in words that have a source, by name."""
-        named = {name: getattr(self.entry, name) for name in self.entry.shapes}
-        return {name: item for name, item in named.items() if isinstance(item, Statement) and item.source}
+        named = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
+        return {name: item for name, item in named if isinstance(item, Statement) and item.source}
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON, values in base units."""
         values = {name: value._asdict() for name, value in self.results.items()}
         rates = [rate._asdict() for rate in self.catalog.rates(self.entry)] if isinstance(self.entry, Model) else []
         head = {"kind": self.entry.kind, "id": self.id, "name": self.entry.name}
-        stated = {name: item._asdict() for name, item in self.statements.items()}
-        sourced = {"statements": stated} if stated else {}
+        stated = {"statements": {name: item._asdict() for name, item in self.statements.items()}} if self.statements else {}
         tail = {"rates": rates, "missing": {**self.entry.missing}, "notes": [*self.entry.notes]}
-        return envelope("catalog show", {**head, **self.words, "values": values, **sourced, **tail}, versioned=False)
+        return envelope("catalog show", {**head, **self.words, "values": values, **stated, **tail}, versioned=False)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per value."""
         return frame_of([{"name": name, **value._asdict()} for name, value in self.results.items()])
 
@@ -307,7 +303,7 @@ class CatalogComparison(InteractiveResult):
         }
         return envelope("catalog compare", body, versioned=False)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per fact."""
         return frame_of([fact._asdict() for fact in self.facts])
 

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
 _LABELS = (
-    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?gpu[:=]([a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"(?:.*[ :,])?(?:g|gpu_)model=([a-z][^:,]*).*",  # PBS and LSF
+    r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
+    r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
     r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
     r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
@@ -28,26 +31,42 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
-    r".*\bfound ([a-z0-9]+) device\b.*",  # the log of the driver
+    r".*\bgpu_name=([^ ]+).*",  # Vast
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
+    r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
-    r"(.+?) [x×*] ?\d{1,3}",
+    r"(.+?) \(?[x×*] ?\d{1,3}\)?",
+    r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
     _TPUS,
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
 )
 _JOINED = (
-    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*)|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
+    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)"
+    r"|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
+    r"|\d{1,2}x(\d{2,3}gb?)|(nvidia)(tesla)?([a-z]+\d+[a-z]*)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
-_SIZE, _FORM = r"\d+gb", r"hbm2e|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
+_SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+#: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
+_INSTANCE = (
+    r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
+    r"|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
+)
+#: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
+_COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
+_BESIDE = (
+    r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
+    rf"|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx"
+)
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "ib")  # fmt: skip
+            "grid", "r", "tm", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -75,6 +94,7 @@ def plain(name: str) -> str:
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
     found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    found = re.sub(r"_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = whole[1].strip()
@@ -94,7 +114,7 @@ def counted(name: str) -> int:
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
-    for word in re.findall(r"[a-z0-9]+", name.lower()):
+    for word in re.findall(r"[a-z0-9]+", re.sub(_COUNTS, "", name.lower())):
         joined = re.fullmatch(_JOINED, word)
         for part in [one for one in joined.groups() if one] if joined else [word]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
@@ -141,7 +161,7 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         shared = said & one.needed
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
-        if not one.needed <= said and all(word.isalpha() for word in shared):
+        if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
             continue
         if not said <= one.known:
             if all(re.fullmatch(_VERSION, word) for word in said & one.known):
@@ -184,13 +204,27 @@ def _label(word: str, known: frozenset[str]) -> str:
     if not re.fullmatch(r"\d{1,7}mib", word):
         return word
     reported = int(word[:-3]) / 1024
-    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.93 <= reported / int(one[:-2]) <= 1.01]
+    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.92 <= reported / int(one[:-2]) <= 1.01]
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
-def told_in(name: str, known: Iterable[Pattern]) -> str:
-    """What the name of an instance, as `gd-8xa100-i128`, tells of its GPUs beside words of its provider, as a label."""
-    form = re.compile(f"{_SIZE}|{_FORM}").fullmatch
+def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
+    """What the name of a node, or of the form of one, as `gd-8xa100-i128`, tells of its GPUs, as a label; else nothing."""
+    inner, form = unwrapped(name), re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
-    parts = words_of(re.sub(rf"(?<![a-z0-9])\d+x(?=[a-z])|(?<=\d)ib(?![a-z])|[_-](?:{_VERSION})$", " ", name.lower()))
-    return f"gpu:{' '.join(one for one in parts if one in told)}"
+    formed = re.fullmatch(_INSTANCE, inner) or (node and not re.match("nvidia|amd|tesla", inner))  # those are cards
+    parts = words_of(re.sub(_BESIDE, " ", inner)) if formed else []
+    pairs = zip(["", *parts], parts, strict=False)  # a letter or figure alone is part of the word before it: `gaudi 3`
+    kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
+    return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""
+
+
+def narrower(name: str, known: Iterable[Pattern]) -> tuple[str, ...]:
+    """What to say of a release whose files are narrower than the 16 bits at which its name counts weights; else nothing.
+
+    >>> narrower("openai/gpt-oss-20b", patterns_of({"openai": {"MXFP4": "gpt oss 20b | gpt oss 120b"}}))
+    ('released in MXFP4: its files are smaller than these 16-bit weights; give its folder',)
+    """
+    own = {*words_of(name.rpartition("/")[2])}
+    forms = [one.entry for one in known if one.needed <= own and own <= one.known]
+    return tuple(f"released in {form}: its files are smaller than these 16-bit weights; give its folder" for form in forms[:1])

@@ -44,7 +44,7 @@ _MAKERS = (
 #: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
 _SERVED, _OFFERED = (
     r"turbo|fast|long|basic|instant|versatile|lite|reference|specdec",
-    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|l4|l40s?|t4|a10g?|gb10|gh200|[ah]100(-[48]0g?b?)?",
+    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|(?<!bert[-:])l4|l40s?|t4|a10g?|gb10|gh200|[ah]100(-[48]0g?b?)?",
 )
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
@@ -284,7 +284,9 @@ class Releases:
         # A family of one size, such as SmolLM3, before what is only spelt alike.
         longer = [name for name in self._of_models if name.startswith(f"{short} ")]
         longer += sorted((name for name in self._of_models if name.endswith(f" {short}")), key=len)
-        close = [*longer, *difflib.get_close_matches(short, self._of_models, n=12, cutoff=0.6)]
+        alike = (difflib.get_close_matches(short, self._of_models, n=12, cutoff=cutoff) for cutoff in (0.8, 0.6))
+        # What begins with another letter is near only if little else differs: `grok 2` is no slip of `k2`.
+        close = dict.fromkeys((*longer, *next(alike), *(one for one in next(alike) if one[0] == short[:1])))
         ids = [*dict.fromkeys(next(iter(self._of_models[name])) for name in close)][:3]
         if re.match(_REWARDING, written.rpartition("/")[2].lower()):
             ids = [one for one in (f"{name}-reward" for name in ids) if one in self.rows] or ids

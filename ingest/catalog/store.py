@@ -289,13 +289,14 @@ class Catalog:
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
         outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
-        if kind == Node.kind and not outside and (not meant.possible or labelled(name)):
-            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind]))
+        if kind in (Gpu.kind, Node.kind) and not outside and (not meant.possible or (kind == Node.kind and labelled(name))):
+            told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind], kind == Node.kind))
             if held := (told.entry,) if told.entry else told.possible:
                 ways = (f"{shown} is no listed node; give --gpu {listed(held, most)}" for most in range(len(held), 0, -1))
                 return in_width(ways)
         if meant.possible and not (outside and len(meant.possible) == 1):
-            return f"{singular} {shown} could be {listed(meant.possible)}: name one"
+            others = ", or one not listed" if len(meant.possible) == 1 else ""
+            return f"{singular} {shown} could be {listed(meant.possible)}{others}: name one"
         if outside and kind in self.patterns:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):

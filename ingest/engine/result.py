@@ -15,7 +15,9 @@ from ingest.engine.value import EMPTY, Frozen, Input, Quantity, Source
 from ingest.version import __version__
 
 if TYPE_CHECKING:
-    import pandas
+    from pandas import DataFrame as DataFrame
+else:
+    DataFrame = "pandas.DataFrame"  # which takes long to import
 
 SCHEMA = "ingest/1"
 DISTRIBUTION = "ingest-sizing"
@@ -36,7 +38,7 @@ class Sources(Protocol):
         """A source by its id."""
 
 
-def frame_of(rows: Any, *, columns: list[str] | None = None, index: str = "") -> pandas.DataFrame:
+def frame_of(rows: Any, *, columns: list[str] | None = None, index: str = "") -> DataFrame:
     """A data frame of rows, records or tuples whose columns are named, or of columns by name; `index` names the rows.
 
     Raises ModuleNotFoundError: pandas is not installed.
@@ -301,7 +303,7 @@ class Answer(InteractiveResult, Frozen):
         tables = {name: [dict(row) for row in rows] for name, rows in self.tables.items()}
         return {"unknown": dict(self.unknown), "tables": tables}
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per result: name, value, low, high, unit."""
         rows = [(name, item.value, item.low, item.high, item.unit) for name, item in self.results.items()]
         return frame_of(rows, columns=["name", "value", "low", "high", "unit"], index="name")

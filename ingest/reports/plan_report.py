@@ -13,7 +13,7 @@ from ingest.configuration import decimal_units
 from ingest.corpus.native_calls import NativeFailure
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
-from ingest.engine.result import SCHEMA
+from ingest.engine.result import SCHEMA, DataFrame
 from ingest.errors import UsageError, nearest
 from ingest.files import check_target, garbage_collection_paused, refuse_twice, write_all
 from ingest.reports.charts.chart import FAILED, lacking
@@ -34,8 +34,6 @@ from ingest.text import all_visible
 from ingest.version import FORMAT
 
 if TYPE_CHECKING:
-    import pandas
-
     from ingest.engine.value import Quantity
     from ingest.reports.document.markup import Document
     from ingest.storage.fit_result import Fits
@@ -74,7 +72,7 @@ class Report(InteractiveResult):
         """The plan as JSON, and the files."""
         return {**self.plan.to_dict(), "command": "report", "files": dict(self.files)}
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per requirement."""
         return self.plan.to_frame()
 

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, overload
+from typing import Annotated, Any, TypedDict, Unpack, overload
 
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled as filled_options
 from ingest.engine.question import option
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.requirement import ANSWER
 from ingest.rfp import compliance, requirement_lines
@@ -21,9 +21,6 @@ from ingest.rfp.compliance import LineVerdict
 from ingest.rfp.requirement_lines import MANDATORY, TARGET, RequirementDifference, RequirementLine, is_value
 from ingest.rfp.response_form import PRICES_SHEET, REQUIREMENTS_SHEET, RESPONSE_SHEET
 from ingest.rfp.workbook_reader import OF_THE_PAGE, PROPERTY, Rows, other_sheets, page_texts, read_sheets
-
-if TYPE_CHECKING:
-    import pandas
 
 #: What a verdict without `--sent` rests on.
 ALONE = (
@@ -161,7 +158,7 @@ class Response(InteractiveResult):
             "changes": list(self.changes),
         }
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per requirement."""
         return frame_of(self.rows())
 
@@ -337,7 +334,7 @@ class Comparison(InteractiveResult):
         }
         return envelope("response", body, warnings=self.warnings)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per requirement and offer."""
         return frame_of([row for name, one in zip(self.names, self.offers, strict=True) for row in one.rows(offer=name)])
 

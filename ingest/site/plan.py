@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypedDict
+from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.catalog.store import Catalog
 from ingest.configuration import decimal_units
@@ -19,7 +19,7 @@ from ingest.engine.messages import Message, in_site_words
 from ingest.engine.monte_carlo import Effect, effects
 from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, label_of, solve, steps_below, unit_of
-from ingest.engine.result import assumption, envelope, frame_of, places_of, scenarios, sources_of, why_assumed
+from ingest.engine.result import DataFrame, assumption, envelope, frame_of, places_of, scenarios, sources_of, why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Quantity
 from ingest.errors import MissingQuantity, UsageError, nearest
@@ -39,8 +39,6 @@ from ingest.sizing.job import Job
 from ingest.sizing.rules import Finding
 from ingest.version import FORMAT
 
-if TYPE_CHECKING:
-    import pandas
 #: Years to plan for, at most.
 MOST_YEARS = 30
 
@@ -338,7 +336,7 @@ class Plan(InteractiveResult):
             self.command, body, catalog=self.catalog, assumptions=self.assumptions, sources=self.sources, warnings=self.warnings
         )
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per requirement: id, priority, metric, value, computed, low, high, unit."""
         names = ["id", "priority", "metric", "value", "computed", "low", "high", "unit"]
         rows = [[getattr(one, name) for name in names] for one in self.requirements]
@@ -388,7 +386,7 @@ class PlanScenarios(InteractiveResults):
         """The JSON object of several scenarios."""
         return scenarios({**one.to_dict(), "set": dict(one.chosen)} for one in self.plans)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per scenario: what was set, then each requirement by id."""
         return frame_of([{**one.chosen, **{i: q.value for i, q in one.results.items()}} for one in self.plans])
 

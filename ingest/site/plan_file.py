@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.catalog.store import Catalog
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import IngestError
 from ingest.files import read_json_object
 from ingest.requirement import ClientGroup, Conditions, HeldLoad, MixPart, Requirement
@@ -20,9 +20,6 @@ from ingest.site.schema import problems, schema_in
 from ingest.text import checked_id, one_line
 from ingest.units import display
 from ingest.version import newer
-
-if TYPE_CHECKING:
-    import pandas
 
 #: Folders with entries of the user's own, or a catalog that is open already.
 Folders = Catalog | str | Path | Sequence[str | Path]
@@ -172,7 +169,7 @@ class PlanDiff(InteractiveResult):
         found = {name: rows(getattr(self, name)) for name in ("requirements", "written", "inputs")}
         return envelope(self.command, found, warnings=self.notes)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per change."""
         rows = [
             (kind, one.name, one.before, one.after, one.ratio, one.unit)

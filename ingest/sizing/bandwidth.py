@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from ingest.catalog.records import Gpu, Model, Node, Storage
 from ingest.catalog.store import Catalog, opened
@@ -17,7 +17,7 @@ from ingest.engine.messages import Message, Option, message_of, option_error
 from ingest.engine.question import Question, Shown, filled, shown
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
-from ingest.engine.result import Answer, cited_by, scenarios, values
+from ingest.engine.result import Answer, DataFrame, cited_by, scenarios, values
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Frozen, Input, Quantity, assumed, revised
 from ingest.errors import MissingQuantity, UsageError
@@ -50,10 +50,6 @@ from ingest.sizing.rule import Valued
 from ingest.sizing.rules import PAGE_CACHE, WARM_UP_SECONDS, Finding, contradictions, finding, messages, unused
 from ingest.sizing.transfer import transferred
 from ingest.units import display, parse
-
-if TYPE_CHECKING:
-    import pandas
-
 
 #: Parts of the answer in one line beside the bandwidth of the job.
 PARTS = {
@@ -529,7 +525,7 @@ class Scenarios(InteractiveResults, Frozen):
         """The JSON object of several scenarios."""
         return scenarios(one.to_dict() for one in self.scenarios)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per scenario and result."""
         frames = [one.to_frame() for one in self.scenarios]
         import pandas

@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
+from ingest.catalog.device_names import narrower
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
@@ -354,8 +355,7 @@ def saved_checkpoints(
     text = saved is None or saved.family == "llm" or sized.architecture is not None
     layout = asked.get("layout") or ("megatron" if (groups.shards > 1 if groups is not None else text) else "dcp")
     one_of("--layout", layout, LAYOUTS)
-    if layout == "safetensors" and precision is None:
-        given |= released_width(sized, settings)
+    given |= (released := released_width(sized, settings) if layout == "safetensors" and precision is None else {})
     known = Quantities(given, owner, shared_inputs=True)
     known.adopt(steps)
     known.state(f"{readers}_readers")
@@ -369,6 +369,8 @@ def saved_checkpoints(
     def cautions() -> Iterator[str]:
         yield from (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()))
         yield from messages(finding(rule, {}, said) for rule in ("W22", "W23"))
+        if layout == "safetensors" and precision is None and not released:
+            yield from narrower(str(asked["model"]), catalog.patterns["released"])
         frozen = known.find("parameters")
         if kind.adapters and frozen is not None:
             each = given["weight_bytes_per_parameter"].value

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from ingest.engine.derivation_graph import is_column
 from ingest.engine.expression import prose
@@ -15,7 +15,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Option, fact_of
 from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, is_quantity, label_of, unit_of
-from ingest.engine.result import Answer, Sources, envelope, frame_of
+from ingest.engine.result import Answer, DataFrame, Sources, envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, listed, nearest
 from ingest.files import table_beside
 from ingest.sizing.bandwidth import QUESTION, Scenarios, bw
@@ -23,10 +23,6 @@ from ingest.sizing.job import CARD, ONE_MODEL, Many, OneJobOptions
 from ingest.sizing.rule import SAME_TIME, Rule
 from ingest.sizing.rules import RETIRED, RULES
 from ingest.units import display, exact, percent, physical, unit_factor
-
-if TYPE_CHECKING:
-    import pandas
-
 
 #: What people call the rules of each kind.
 KINDS = {"warning": "caution", "refusal": "refusal", "choice": "choice of a plan"}
@@ -193,7 +189,7 @@ class Explanation(InteractiveResult):
         full = self.estimate.to_dict()
         return {**full, "command": "explain", "derivation": self._tree(self.step)}
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per quantity of the derivation."""
         return frame_of([{key: item for key, item in row.items() if key != "inputs"} for row in self.rows()])
 
@@ -268,7 +264,7 @@ class RuleExplanation(InteractiveResult):
         """As JSON."""
         return envelope("explain", {"rule": self.rule.id, **self.results})
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row."""
         return frame_of([{"rule": self.rule.id, **self.results}])
 

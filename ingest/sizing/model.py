@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
+from ingest.catalog.device_names import narrower
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
 from ingest.engine.question import Question, chosen_words, filled, option, shown
@@ -151,6 +152,7 @@ def model(
     known = Quantities(given)
     if own and made.released_row_bytes:
         known.state("as_released")
+    narrow = narrower(str(source), catalog.patterns["released"]) if own and not made.released_row_bytes else ()
     left_out = () if "mtp_weight_parameters" in given else OF_PREDICTION
     names = [name for name in QUESTION.names if name not in left_out]
     results, unknown = known.results(names, ranged=made.estimated is not None)
@@ -164,7 +166,7 @@ def model(
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
         QUESTION, title, chosen, known, results, unknown, tables,
-        (*_warnings(made, tokens.value), *contradictions(known, settings)), catalog,
+        (*_warnings(made, tokens.value), *narrow, *contradictions(known, settings)), catalog,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
 

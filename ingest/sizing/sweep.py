@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import Annotated, Any, Unpack
 
 import numpy
 
@@ -20,7 +20,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.registry import OUT_OF_RANGE, check_value, comes_whole, derive, is_quantity, solve, unit_of
-from ingest.engine.result import envelope, frame_of
+from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.engine.value import revised
 from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
@@ -45,9 +45,6 @@ from ingest.sizing.job import (
     parse_axis,
     settings_of,
 )
-
-if TYPE_CHECKING:
-    import pandas
 
 Array = numpy.ndarray[Any, Any]
 #: Sizes of a job at which a sweep looks a rate up.
@@ -136,7 +133,7 @@ class Sweep(InteractiveResult):
         """The scenarios row by row."""
         return zip(*(column.tolist() for column in self.columns.values()), strict=True)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per scenario, in base units; needs the extra `frames`."""
         return frame_of(self.columns)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.catalog.records import Storage
 from ingest.catalog.store import Catalog
@@ -13,7 +13,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Question, shown
 from ingest.engine.registry import Step, solve, unit_of
-from ingest.engine.result import Answer, envelope, frame_of, inputs_of, values
+from ingest.engine.result import Answer, DataFrame, envelope, frame_of, inputs_of, values
 from ingest.engine.value import Quantity
 from ingest.storage import data_path
 from ingest.storage.data_path import OF_LARGEST_DRIVES, LayerVerdict, bound_behind, question_of
@@ -21,9 +21,6 @@ from ingest.storage.existing import NOTHING, LineStock, Stock
 from ingest.storage.need import REQUIRABLE, Need, need_in
 from ingest.storage.system_quantities import DEGRADED, FURTHER, MEASURED, System, known_of
 from ingest.units import display
-
-if TYPE_CHECKING:
-    import pandas
 
 #: result by its public name, and the quantity behind it
 RESULTS = {
@@ -256,7 +253,7 @@ class Fit(InteractiveResult):
             "warnings": list(self.answer.warnings),
         }
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per result, as of any answer."""
         return self.answer.to_frame()
 
@@ -487,7 +484,7 @@ class Fits(InteractiveResult):
         body |= {} if self.flips is None else self.flips.to_dict()
         return envelope(self.command, body, catalog=self.catalog, sources=sources, warnings=self.warnings)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def to_frame(self) -> DataFrame:
         """One row per system."""
         rows: list[dict[str, Any]] = [
             {"storage": one.entry.id, "class": one.entry.family, "fits": one.fits, "bottleneck": one.bottleneck}

@@ -256,6 +256,13 @@ def test_a_narrow_release_says_how_it_was_counted():
     notes = describe("Qwen/Qwen3-8B-AWQ", CATALOG).notes
     assert any("awq: weights are counted at 16 bits" in note for note in notes)
     assert describe("Qwen/Qwen3-8B", CATALOG).notes == ()
+    own = {"openai/gpt-oss-20b": "MXFP4", "moonshotai/Kimi-K2-Thinking": "INT4", "deepseek-r1": "FP8", "qwen3-8b": ""}
+    for name, form in own.items():
+        said = [note for note in ingest.model(name).warnings if note.startswith("released in ")]
+        assert [f"released in {form}:" in note for note in said] == [True] * bool(form), name
+        assert not any(map("released in".__contains__, ingest.model(name, precision="bf16").warnings)), name
+        saved = ingest.checkpoint(name, layout="safetensors").warnings
+        assert any(note.startswith("released in") for note in saved) == bool(form), name
 
 
 def test_without_the_hub_the_table_answers(monkeypatch):

@@ -56,13 +56,17 @@ $.Catalog = (() => {
     }
     /** What a name means that is neither an id nor an alias. */
     meaning(kind, name) {
-      const { meaning, patterns_of, plain, unwrapped } = $.modules["ingest.catalog.device_names"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
+      const { meaning, plain, unwrapped } = $.modules["ingest.catalog.device_names"], wrapped = ["gpus", "nodes", "corpora"].includes(kind);
       const wanted = plain(wrapped ? unwrapped(name) : name), aliases = Object.entries(data.catalogs.aliases[kind] ?? {});
       const same = [...new Set([...this.ids(kind).map((id) => [id, id]), ...aliases].filter(([written]) => plain(written) === wanted).map(([, id]) => id))];
-      const key = `patterns ${kind}`, listed = data.catalogs.names[kind] ?? {};
-      if (!this.made.has(key)) this.made.set(key, patterns_of(new Dict(Object.entries(listed).map(([vendor, names]) => [vendor, new Dict(Object.entries(names))]))));
-      return meaning(name, this.made.get(key), same);
+      return meaning(name, this.patternsOf(kind), same);
     }
+    patternsOf(kind) {
+      const { patterns_of } = $.modules["ingest.catalog.device_names"], key = `patterns ${kind}`, listed = Object.entries(data.catalogs.names[kind] ?? {});
+      if (!this.made.has(key)) this.made.set(key, patterns_of(new Dict(listed.map(([vendor, names]) => [vendor, new Dict(Object.entries(names))]))));
+      return this.made.get(key);
+    }
+    get patterns() { return new Dict([["released", this.patternsOf("released")]]); }
     get(record, name) {
       const key = `${record.kind} ${name}`;
       if (!this.made.has(key)) {
@@ -81,7 +85,7 @@ $.Catalog = (() => {
       const singular = { families: "family", corpora: "corpus" }[kind] ?? kind.replace(/s$/, "");
       const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {}), ...(kind === "models" ? data.structures : [])], meant = this.meaning(kind, name);
       if (meant.slice) return new UsageError(`'${name}' is a slice of a GPU, expected the whole GPU: ${[...(meant.possible.length ? meant.possible : meant.near)].join(", ")}`);
-      if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}: name one`);
+      if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}${meant.possible.length === 1 ? ", or one not listed" : ""}: name one`);
       const three = kind === "models" ? this.releases.hint(name) : "", near = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
       if (three && (!near || /\d|[/]/.test(name))) return new UsageError(three);
       if (!near && meant.near.length) return new UsageError(unknown(`${singular} '${name}'`, meant.near, "a YAML file", "a file"));
