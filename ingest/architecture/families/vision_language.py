@@ -260,9 +260,8 @@ def paligemma(config: ModelConfig) -> Iterator[TableRow]:
     wide = text_width((yield from text_part(config, "gemma", True)))
     vision = config.table("vision_config")
     width, tower = siglip_tower(vision)
-    out = vision.get("projection_dim")[1] or config.get("projection_dim")[1]
-    config.only("projection_dim", wide)
-    if (2048 if out is None else out) != wide:
+    vision.ignore("projection_dim")
+    if (out := config.integer("projection_dim", 2048)) != wide:
         raise config.refuse("projection_dim", out, f"the width of the text, {wide:,} (2,048 by default)")
     yield from aside([*tower, *linear("projector", wide, width, True)])
 
