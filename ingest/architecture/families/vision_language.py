@@ -43,7 +43,7 @@ from ingest.architecture.weight_table import TableRow, Weight, aside, by_hand, t
 from ingest.files import table_beside
 
 #: Model types of text parts that are registered under another name.
-_ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
+_ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text", "qwen3_asr_text": "qwen3"}
 
 
 def text_part(
@@ -129,7 +129,10 @@ class Wrapper(NamedTuple):
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         config.ignore(*self.ignore.split())
-        inside = config.table(self.within) if self.within in config.data else config
+        inside = config
+        if self.within in config.data:
+            class_suffix(config, "ForConditionalGeneration")
+            inside = config.table(self.within)
         inside.data = {**inside.data, "model_type": config.data["model_type"]}
         inside.complete("text_config|llm_config", self.usual_text)
         text = yield from text_part(inside, **self.text)
