@@ -74,7 +74,7 @@ class Architecture:
             "embedding_weight_parameters": [row.parameters for row in own if row.kind == "embedding"],
             "multiply_adds_per_token": [row.multiply_adds for row in own],
             "multiply_adds_per_token_pair": [row.multiply_adds_per_pair for row in self.attentions],
-            "cached_elements_per_token": [row.cached * row.layers for row in self.attentions],
+            "cached_elements_per_token": [0 if row.keys else row.cached * row.layers for row in self.attentions],
             **({"mtp_weight_parameters": further} if further else {}),
         }
         return {name: column for name, column in found.items() if name not in self.missing}

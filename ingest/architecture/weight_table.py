@@ -62,7 +62,7 @@ class Attention(NamedTuple):
     key: float  # width of a query and of a key in one head; of an entry for several tokens, the share of one
     value: float  # width of a value in one head, likewise
     layers: int = 1  # how many such layers a token passes through
-    cached: float = 0  # elements that one layer keeps per token while generating; 0 for an encoder
+    cached: float = 0  # elements that one layer keeps per token, or per key, while generating; 0 for an encoder
     window: int = 0  # tokens that a query attends to at most; 0 for all tokens
     causal: bool = True  # a query attends to earlier tokens only
     #: queries, keys: positions of one sequence that ask and that are looked at, where they are not its tokens; 0 for the tokens

@@ -129,6 +129,9 @@ input_quantity("training_examples", "1", "Pairs of preferences of the whole trai
 computed_quantity("samples_of_examples", "training_examples * sequences_per_example * one_sample", "sample",
     "Sequences of a training run on so many pairs of preferences.", of="training_samples", when="length_in_pairs",
     example="samples_of_examples(60_000, 2, 1) -> 120000")  # fmt: skip
+computed_quantity("samples_of_paired_tokens", "training_examples * sequences_per_example * sequence_length / tokens_per_sample",
+    "sample", "Samples of a token each of a training run on so many pairs of sequences.", of="training_samples",
+    when="length_in_pairs_of_tokens", example="samples_of_paired_tokens(10_000, 2, 2048, 1) -> 40960000.0")  # fmt: skip
 computed_quantity("run_seconds", "training_samples / samples_per_second_per_job", "s",
     "Duration of one run that never waits for storage.", label="duration of a run")  # fmt: skip
 computed_quantity("job_write_bandwidth", "run_write_bandwidth * concurrent_runs", "B/s",

@@ -130,7 +130,7 @@ def model(
     if "cached_elements_per_token" in given:
         # A full window drops a token for each that comes.
         full = [0 < row.window <= tokens.value and row.reach != CHOSEN for row in made.attentions]
-        grows = [0 if done else row.cached * row.layers for row, done in zip(made.attentions, full, strict=True)]
+        grows = [0 if done or row.keys else row.cached * row.layers for row, done in zip(made.attentions, full, strict=True)]
         given["growing_elements_per_token"] = derived(grows, f"rows of {made.id}")
         given["cached_elements"] = derived(kept_elements(made, tokens.value), f"rows of {made.id}")
         given |= recurrent_state(made)

@@ -241,15 +241,16 @@ def recurrent_state(made: Architecture) -> dict[str, Input]:
 
 
 def kept_elements(made: Architecture, tokens: float) -> list[float]:
-    """What each kind of attention keeps of a sequence: all of its tokens, or those of its window.
+    """What each kind of attention keeps of a sequence: all of its tokens, those of its window, or the frames it is heard in.
 
     Where a query chooses tokens, a later one may choose any, so all are kept: of compressed ones the entries, and what the
     compressors hold of tokens in no entry yet.
     """
     kept = []
     for row in made.attentions:
-        window = row.window if row.window and row.reach != CHOSEN else tokens
-        given = {"cached_elements_of_kind": row.cached * row.layers, "kv_context_tokens": tokens, "attention_window": window}
+        looked_at = row.keys or tokens
+        window = row.window if row.window and row.reach != CHOSEN else looked_at
+        given = {"cached_elements_of_kind": row.cached * row.layers, "kv_context_tokens": looked_at, "attention_window": window}
         if row.block:
             given |= {"tokens_per_entry": row.block, "raw_elements_per_token": row.raw, "overlap_share": row.overlap}
             given["attention_window"] = solve("compressed_tokens", given)

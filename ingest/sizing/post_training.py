@@ -47,7 +47,8 @@ CODECS = Input(1, 0.8, 1.1, source=MEASURED, where="byte planes, levels 1 to 3",
 EXACT = Input(1, note="no codec: the bytes follow from the count")
 USUAL_ALGORITHM = "grpo"
 #: What the models are that are only read, by their number; a frozen model is the reference of its adapters.
-FROZEN = {1: "a reference, or the model under adapters; none without a KL penalty", 2: "a reference and a reward model"}
+FROZEN = {1: "a reference, or the model under adapters; none without a KL penalty", 2: "a reference and a reward model",
+          3: "the models under the adapters of policy and critic, and a reward model"}  # fmt: skip
 #: Bytes of a token in a trace, by what is kept of it and how it is written; a top log-probability has its token id too.
 TRACES = {"json": {"ids": 7.5, "logprobs": 21.0, "text": 4.5}, "binary": {"ids": 4.0, "logprobs": 4.0, "text": 4.5}}
 KEPT_OF_TOKENS = {part: f"traced_{part.removesuffix('s')}_bytes" for part in ("ids", "logprobs", "text", "routing")}
@@ -346,7 +347,6 @@ def post_training(
         "published_bytes_per_parameter": Input(width, note=f"width of {precision}"),
         "codec_factor": CODECS if encoding.endswith("zstd") else EXACT,
         "trained_models": Input(trained, note=f"models that {algorithm} trains"),
-        "frozen_models": Input(frozen).by_default(FROZEN[frozen], "set.frozen_models"),
         **_traced(asked, size),
         **_share(asked.get("changed_share")),
         **{name: as_usual(name, item, DEFAULTS) for name, item in by_user({**numbers, **settings}).items()},
@@ -374,6 +374,9 @@ def post_training(
             why = f"not of {'adapters' if adapters else precision}"
             raise option_error("changed_share", f": expected a share, the usual one is that of full bf16 weights, {why}")
         del given["changed_share"]
+    # Each trained model has a frozen one under its adapters; that of the policy is the reference.
+    frozen += trained - 1 if adapters else 0
+    given.setdefault("frozen_models", Input(frozen).by_default(FROZEN[frozen], "set.frozen_models"))
     known = Quantities(given, owner)
     known.adopt(saved.known.find_all(SAVED))
     if adapters:

@@ -258,7 +258,10 @@ def train(
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
         if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token":
-            raise option_error("samples", f": one sample of {rate.model.id} is one token, expected --tokens N")
+            length = " or, for pairs of sequences, --sequence-length N too" if asked["algorithm"] else ""
+            if not length or asked["sequence_length"] is None:
+                why = f": one sample of {rate.model.id} is one token, expected --tokens N{length}"
+                raise option_error("samples", why)
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
     beside = preference_inputs(asked["algorithm"], False, rate.model if rate is not None else None, settings)
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
@@ -423,7 +426,8 @@ def _known(run: Run) -> Quantities:
     if rate is not None and "training_tokens" in fixed:
         known.state("length_in_tokens")
     elif "training_examples" in fixed:
-        known.state("length_in_pairs")
+        by_token = rate is not None and rate.model is not None and rate.model.sample_unit == "token"
+        known.state("length_in_pairs_of_tokens" if by_token else "length_in_pairs")
     if "power_per_gpu" in known.given:
         # Of a GPU without a data sheet only the power that is given is known.
         known.state("power_given")

@@ -139,6 +139,9 @@ def test_traces_sandboxes_and_states_follow_from_what_is_kept():
     assert value("sandbox_read_bytes", sandbox_image="2 GB", sandbox_hosts=10) == 20e9
     grpo, ppo = (value("algorithm_checkpoint_bytes", algorithm=name) for name in ("grpo", "ppo"))
     assert ppo == 2 * grpo
+    # Policy and critic stand on frozen models of their own, and the reward model beside them.
+    grpo, ppo = (value("algorithm_state_bytes", optimizer="lora", algorithm=name) for name in ("grpo", "ppo"))
+    assert ppo - 2 * (grpo - 2 * 8_190_735_360) == 3 * 2 * 8_190_735_360
     for options in ({}, {"optimizer": "lora"}):
         held = ingest.memory("qwen3-8b", algorithm="dpo", **options)
         gradients = held.derivation("parameters").value * held.derivation("gradient_bytes_per_parameter").value

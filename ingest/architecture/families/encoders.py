@@ -477,7 +477,7 @@ def whisper(config: ModelConfig) -> Iterator[TableRow]:
             rows = [*over(places, [*front, *rows])]
         # The decoder looks at the positions of the encoder, each of which has one key and one value.
         heard: dict[str, Any] = {f"decoder.cross_attention.{part}": {"positions": audio_places} for part in "kv"}
-        heard["decoder.cross"] = {"keys": audio_places}
+        heard["decoder.cross"] = {"keys": audio_places, "cached": 2 * p.hidden}
         for row in relabelled(rows, name):
             yield row._replace(**heard.get(row.name, {}))
     if end != "Model":

@@ -306,7 +306,7 @@ def _delta_experts(
     delta: list[TableRow],  # the rows of a layer of Kimi Delta Attention
     full: list[TableRow],  # the rows of a layer of latent attention
     listed: ModelConfig,  # the table that numbers both kinds of layers
-    every: int = 4,  # latent attention in each layer whose number this divides, where nothing lists them
+    every: int = 0,  # latent attention in each layer whose number this divides; 0: in each fourth after the first
 ) -> Iterator[TableRow]:
     """Layers of Kimi Delta Attention between those of latent attention, the first ones dense, the others with experts."""
     words, layers, inner, narrow, experts, first = defaults
@@ -320,7 +320,7 @@ def _delta_experts(
         both = attending | others
         if attending & others or (both and len(both) != deep):
             raise config.refuse("linear_attn_config", sorted(both), f"each of {deep} layers once")
-        deltas = len(others) if others else deep - deep // every
+        deltas = len(others) if others else deep - (deep // every if every else (deep - 1) // 4)
     config.only("moe_layer_freq", 1)
     config.ignore("use_grouped_topk", "moe_router_activation_func")
     dense, width = dense_first(config, deep, first), config.integer("moe_intermediate_size", narrow)

@@ -98,7 +98,7 @@ def _whisper_encoder(config: ModelConfig) -> tuple[int, list[TableRow]]:
 
 def _heard(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen2.5-Omni's encoder of sound: Whisper's with computed places, two words, and one product into the text."""
-    config.ignore("n_window", "max_source_positions", "num_hidden_layers")
+    config.ignore("n_window", "max_source_positions")
     _, tower = _whisper_encoder(config)
     out = config.integer("output_dim", 3584)
     yield from without(tower, "position_embedding")
@@ -108,10 +108,10 @@ def _heard(config: ModelConfig) -> Iterator[TableRow]:
 
 def _heard_in_planes(config: ModelConfig) -> Iterator[TableRow]:
     """Qwen3-Omni's encoder of sound: three convolutions over time and frequency, Whisper's layers, two products."""
-    names = ("d_model|hidden_size", "encoder_ffn_dim", "encoder_layers", "encoder_attention_heads")
+    names = ("d_model|hidden_size", "encoder_ffn_dim", "encoder_layers|num_hidden_layers", "encoder_attention_heads")
     hidden, inner, layers, heads = tower_sizes(config, 1280, 5120, 32, 20, names)
     planes, bands = config.whole(downsample_hidden_size=480, num_mel_bins=128)
-    config.ignore("n_window", "n_window_infer", "conv_chunksize", "max_source_positions", "num_hidden_layers")
+    config.ignore("n_window", "n_window_infer", "conv_chunksize", "max_source_positions")
     yield from biased("conv1", (planes, 1, 3, 3), "audio", 1)
     for _ in range(3):
         bands = (bands + 1) // 2

@@ -398,12 +398,13 @@ def _masks(config: ModelConfig, prompts: ModelConfig, out: int, side: int, objec
         raise config.refuse(
             "num_attention_heads", heads, f"a divisor of hidden_size over attention_downsample_rate, {narrow:,}"
         )
+    within = narrow if objects else hidden // 2  # the layers of the first SAM know no rate
     image, own = side * side, 1 + masks + objects
     asked = own + _PROMPT
     layer: list[TableRow] = [
         *_look("mask.self", hidden, hidden, asked, asked, heads),
-        *_look("mask.cross", hidden, narrow, asked, image, heads),
-        *_look("mask.back", hidden, narrow, image, asked, heads),
+        *_look("mask.cross", hidden, within, asked, image, heads),
+        *_look("mask.back", hidden, within, image, asked, heads),
         *over(asked, plain_mlp(hidden, inner, prefix="mask.mlp")),
         *norm("mask.norm", hidden, True, 4),
     ]

@@ -43,7 +43,7 @@ from ingest.architecture.weight_table import TableRow, Weight, aside, by_hand, t
 from ingest.files import table_beside
 
 #: Model types of text parts that are registered under another name.
-_ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text"}
+_ALIASES = {"exaone4_5_text": "exaone4", "ministral3": "ministral3_text", "qwen3_asr_text": "qwen3"}
 
 
 def text_part(
@@ -129,7 +129,10 @@ class Wrapper(NamedTuple):
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         config.ignore(*self.ignore.split())
-        inside = config.table(self.within) if self.within in config.data else config
+        inside = config
+        if self.within in config.data:
+            class_suffix(config, "ForConditionalGeneration")
+            inside = config.table(self.within)
         inside.data = {**inside.data, "model_type": config.data["model_type"]}
         inside.complete("text_config|llm_config", self.usual_text)
         text = yield from text_part(inside, **self.text)
@@ -260,9 +263,8 @@ def paligemma(config: ModelConfig) -> Iterator[TableRow]:
     wide = text_width((yield from text_part(config, "gemma", True)))
     vision = config.table("vision_config")
     width, tower = siglip_tower(vision)
-    out = vision.get("projection_dim")[1] or config.get("projection_dim")[1]
-    config.only("projection_dim", wide)
-    if (2048 if out is None else out) != wide:
+    vision.ignore("projection_dim")
+    if (out := config.integer("projection_dim", 2048)) != wide:
         raise config.refuse("projection_dim", out, f"the width of the text, {wide:,} (2,048 by default)")
     yield from aside([*tower, *linear("projector", wide, width, True)])
 
