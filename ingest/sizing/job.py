@@ -20,7 +20,7 @@ from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, USUAL_PRECISIONS, from_catalog, from_fields
-from ingest.units import parse
+from ingest.units import display, parse
 
 Written = str | float
 Many = Written | Sequence[Written]
@@ -72,7 +72,7 @@ USUAL_GPU = "h100-sxm"
 SIZED_MODEL = option('Catalog id, config.json or YAML file; may be left out with `set={"parameters": N}`.', "ID")
 ONE_GPU = option("Id or YAML file of the GPU; {default} by default.", "ID", usual=USUAL_GPU)
 NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID")
-NODES = option("Nodes of the GPUs instead.")
+NODES = option("Nodes of the GPUs instead.", sets="gpus nodes")
 
 
 PRECISION = option("{choices}; that of the best evidence on the GPU by default.", "P", choices=USUAL_PRECISIONS)
@@ -103,10 +103,9 @@ class RateOptions(TypedDict, total=False):
     sequence_length: Annotated[Amount, option(
         "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
         quantity="sequence_length")]  # fmt: skip
-    bytes_per_token: Annotated[
-        Written | Path | None,
-        option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
-    ]
+    bytes_per_token: Annotated[Written | Path | None, option(
+        "If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE",
+        sets="bytes_per_token sample_bytes")]  # fmt: skip
     scaling: Annotated[str, option(
         "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published",
         choices=SCALINGS)]  # fmt: skip
@@ -124,13 +123,14 @@ class ServedOptions(RateOptions, total=False):
 class NodesOptions(TypedDict, total=False):
     """The size of a job, or several sizes."""
 
-    nodes: Annotated[Many | None, option("Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes")]
+    nodes: Annotated[Many | None, option(
+        "Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes", sets="gpus")]  # fmt: skip
 
 
 class GpusOptions(TypedDict, total=False):
     """The size of a job by its GPUs."""
 
-    gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.")]
+    gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.", sets="gpus nodes")]
 
 
 class NodeOptions(TypedDict, total=False):
@@ -156,13 +156,13 @@ class ReadOptions(ServedOptions, total=False):
         "FILE")]  # fmt: skip
     sizes: Annotated[str | Path | None, option(
         "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
-        "SIZES")]  # fmt: skip
+        "SIZES", sets="sample_bytes")]  # fmt: skip
 
 
 class SizeOptions(GpusOptions, total=False):
     """The size of a job of one size."""
 
-    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes", sets="gpus")]
 
 
 class OneJobOptions(SizeOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
@@ -390,7 +390,7 @@ def known_quantities(
 ) -> dict[str, Input]:
     """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
 
-    Raises UsageError: an encoding that the model does not have.
+    Raises UsageError: an encoding that the model does not have, or bytes that no sample of it can have.
     """
     options = {name: job.numbers[one] for one, name in QUANTITIES.items() if one in job.numbers and one not in RATE_OPTIONS}
     known = {**DEFAULTS, **gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))}
@@ -404,6 +404,7 @@ def known_quantities(
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
         known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})
+    _check_sample(job, model, node)
     known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
     if scaling is not None:
         gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
@@ -427,15 +428,29 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
 MOST_TOKEN_BYTES = 256
 
 
-def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample that is read as text.
+def _check_sample(job: Job, model: Model | None, node: Node | None) -> None:
+    """Refuse bytes that no sample of the job can have.
 
-    Raises UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
+    Raises UsageError: more than its tokens take, of a model that reads no images, or than the memory of its node.
     """
     size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
-    if model is not None and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
-        what = f": found {size:,.0f} B, but one sample of {model.id} is one token"
-        raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
+    tokens = model.tokens_per_sample if model is not None else None
+    if model is not None and (tokens is not None or model.sample_unit == "token"):
+        length = job.settings.get("tokens_per_sample", tokens.value if tokens is not None else 1)
+        most = MOST_TOKEN_BYTES * length
+        larger = (getattr(one, kind) for one in model.encodings.values() for kind in SIZES)
+        if size > most and all(one is None or one.value <= most for one in larger):
+            one = "one token" if length == 1 else f"{length:,.0f} tokens, up to {display(most, 'B', binary=False)}"
+            what = f": found {size:,.0f} B, but one sample of {model.id} is {one}"
+            raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
+    memory = node.host_memory_bytes if node is not None else None
+    if memory is not None and size > memory.value:
+        found, most = (display(bytes_, "B", binary=False) for bytes_ in (size, memory.value))
+        raise option_error("sample_bytes", f": found {found}, expected one sample in the memory of a node, {most}")
+
+
+def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
+    """Bytes of one sample that is read as text."""
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
     stored = model.tokens_per_sample if model is not None else None
     if model is not None and stored is not None and given not in (None, stored.value):

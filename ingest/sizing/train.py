@@ -94,9 +94,13 @@ class RunLengthOptions(TypedDict, total=False):
 class RunRateOptions(TypedDict, total=False):
     """The evidence for the rate of the run."""
 
-    efficiency: Annotated[Amount, option("Model FLOPs utilization; that of the best evidence by default.", "F")]
-    achieved: Annotated[Amount, option("FLOP/s that each GPU achieves, instead of efficiency.", "RATE")]
-    samples_per_second: Annotated[Amount, option("Samples per second of each GPU, instead of efficiency.")]
+    efficiency: Annotated[
+        Amount, option("Model FLOPs utilization; that of the best evidence by default.", "F", sets="model_flops_utilization")
+    ]
+    achieved: Annotated[
+        Amount, option("FLOP/s that each GPU achieves, instead of efficiency.", "RATE", sets="achieved_flops_per_gpu")
+    ]
+    samples_per_second: Annotated[Amount, option("Samples per second of each GPU, instead of efficiency.", sets=RATE)]
     precision: Annotated[str | None, option(
         "Precision of the arithmetic; by default the fastest at which runs of the size are published on GPUs of the "
         "generation, as for `ingest bw`.", "P", choices=USUAL_PRECISIONS)]  # fmt: skip

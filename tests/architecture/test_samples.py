@@ -134,6 +134,8 @@ def test_an_utterance_needs_its_frames():
     [
         ({"model": "vit-large-patch16-224", "sequence_length": 50, "sample_bytes": 1e5}, "whose samples are not text"),
         ({"model": "llama2-7b", "sample_bytes": "32kB"}, "one sample of llama2-7b is one token; set --bytes-per-token"),
+        ({"model": "deepseek-v3", "sample_bytes": "4TB"}, "one sample of deepseek-v3 is 4,096 tokens, up to 1.049 MB"),
+        ({"model": "mm1-30b", "set": {"sample_bytes": "4TB"}}, "one sample in the memory of a node, 2.048 TB"),
         ({"model": "qwen3-0.6b", "sample_bytes": "32kB"}, "one sample of qwen3-0.6b is one token; set --bytes-per-token"),
     ],
 )

@@ -173,7 +173,7 @@ def test_bad_usage_exits_with_2(run, tmp_path, line, said):
 
 
 def test_a_cyclic_quantity_cannot_be_asked_into_being(run):
-    ran = run(*JOB, "--set", "gpus=100", "--set", "nodes=10", "--format", "json")
+    ran = run(*JOB[:-2], "--set", "gpus=100", "--set", "nodes=10", "--format", "json")
     assert ran.code == 0
     assert ran.data["results"]["gpus"]["value"] == 100
 
