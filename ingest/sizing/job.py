@@ -445,8 +445,8 @@ def _check_sample(job: Job, model: Model | None, node: Node | None) -> None:
             raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
     memory = node.host_memory_bytes if node is not None else None
     if memory is not None and size > memory.value:
-        found, most = (display(bytes_, "B", binary=False) for bytes_ in (size, memory.value))
-        raise option_error("sample_bytes", f": found {found}, expected one sample in the memory of a node, {most}")
+        found, held = (display(each, "B", binary=False) for each in (size, memory.value))
+        raise option_error("sample_bytes", f": found {found}, expected one sample in the memory of a node, {held}")
 
 
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
