@@ -78,14 +78,11 @@ NODES = option("Nodes of the GPUs instead.", sets="gpus nodes")
 PRECISION = option("{choices}; that of the best evidence on the GPU by default.", "P", choices=USUAL_PRECISIONS)
 
 
-class RateOptions(TypedDict, total=False):
-    """The evidence for the rate of a job, and what one sample is."""
+class EvidenceOptions(TypedDict, total=False):
+    """The evidence for the rate of a job."""
 
     basis: Annotated[str, option("Evidence level of the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol: mlperf-training, mlperf-storage, …", "ID")]
-    encoding: Annotated[
-        str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES)
-    ]
     precision: Annotated[str | None, PRECISION]
     efficiency: Annotated[
         Amount, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
@@ -94,15 +91,23 @@ class RateOptions(TypedDict, total=False):
         Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
     samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
+    sequence_length: Annotated[Amount, option(
+        "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
+        quantity="sequence_length")]  # fmt: skip
+
+
+class RateOptions(EvidenceOptions, total=False):
+    """The rate of a job, and what one sample is."""
+
+    encoding: Annotated[
+        str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES)
+    ]
     sample_bytes: Annotated[Amount, option(
         "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
         quantity="sample_bytes")]  # fmt: skip
     flops_per_sample: Annotated[
         Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
     ]
-    sequence_length: Annotated[Amount, option(
-        "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
-        quantity="sequence_length")]  # fmt: skip
     bytes_per_token: Annotated[Written | Path | None, option(
         "If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE",
         sets="bytes_per_token sample_bytes")]  # fmt: skip
@@ -124,7 +129,7 @@ class NodesOptions(TypedDict, total=False):
     """The size of a job, or several sizes."""
 
     nodes: Annotated[Many | None, option(
-        "Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes", sets="gpus")]  # fmt: skip
+        "Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes", sets="gpus nodes")]  # fmt: skip
 
 
 class GpusOptions(TypedDict, total=False):
@@ -162,7 +167,7 @@ class ReadOptions(ServedOptions, total=False):
 class SizeOptions(GpusOptions, total=False):
     """The size of a job of one size."""
 
-    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes", sets="gpus")]
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes", sets="gpus nodes")]
 
 
 class OneJobOptions(SizeOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
