@@ -30,8 +30,8 @@ Amount = Written | None
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 Catalogs = Catalog | str | Path | Sequence[str | Path]
 
-#: The size of the data set that a job reads.
-SAMPLES, BYTES = "dataset_samples", "dataset_bytes"
+#: The size of the data set that a job reads, and of one of its samples.
+SAMPLES, BYTES, SAMPLE_BYTES = "dataset_samples", "dataset_bytes", "sample_bytes"
 #: Units without parts.
 WHOLE = ("sample", "token", "document", "file", "GPU")
 #: What follows the zero of thousands in a list, where commas separate: 024 in 1,024.
@@ -104,7 +104,7 @@ class RateOptions(EvidenceOptions, total=False):
     ]
     sample_bytes: Annotated[Amount, option(
         "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
-        quantity="sample_bytes")]  # fmt: skip
+        quantity=SAMPLE_BYTES)]  # fmt: skip
     flops_per_sample: Annotated[
         Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
     ]
@@ -161,7 +161,7 @@ class ReadOptions(ServedOptions, total=False):
         "FILE")]  # fmt: skip
     sizes: Annotated[str | Path | None, option(
         "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
-        "SIZES", sets="sample_bytes")]  # fmt: skip
+        "SIZES", sets=SAMPLE_BYTES)]  # fmt: skip
 
 
 class SizeOptions(GpusOptions, total=False):
@@ -240,14 +240,14 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     if options.get("bytes_per_token") is not None:
         options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
     if options.get("sizes") is not None:
-        if options.get("sample_bytes") is not None:
+        if options.get(SAMPLE_BYTES) is not None:
             raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
         sizes = options["sizes"] = sizes_of(options["sizes"], "--sizes")
         options["sample_sizes"] = {name: item for name, item in sizes.given.items() if name != SAMPLES}
-        options["sample_bytes"] = sizes.given["sample_bytes"].value
-    elif str(options.get("sample_bytes")).endswith(".json"):
-        options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
-        options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
+        options[SAMPLE_BYTES] = sizes.given[SAMPLE_BYTES].value
+    elif str(options.get(SAMPLE_BYTES)).endswith(".json"):
+        options["sample_sizes"] = sample_sizes_in(Path(options[SAMPLE_BYTES]))
+        options[SAMPLE_BYTES] = options["sample_sizes"][SAMPLE_BYTES].value
     if options.get("row_reads") is not None:
         if options.get("hot_embeddings") is None or options.get("zipf") is not None:
             raise option_error("row_reads", ": found without --hot-embeddings or with --zipf, expected the first alone")
@@ -438,7 +438,7 @@ def _check_sample(job: Job, model: Model | None, node: Node | None) -> None:
 
     Raises UsageError: more than its tokens take, of a model that reads no images, or than the memory of its node.
     """
-    size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
+    size = job.settings.get(SAMPLE_BYTES, job.numbers.get(SAMPLE_BYTES, 0))
     tokens = model.tokens_per_sample if model is not None else None
     if model is not None and (tokens is not None or model.sample_unit == "token"):
         length = job.settings.get("tokens_per_sample", tokens.value if tokens is not None else 1)
@@ -447,11 +447,11 @@ def _check_sample(job: Job, model: Model | None, node: Node | None) -> None:
         if size > most and all(one is None or one.value <= most for one in larger):
             one = "one token" if length == 1 else f"{length:,.0f} tokens, up to {display(most, 'B', binary=False)}"
             what = f": found {size:,.0f} B, but one sample of {model.id} is {one}"
-            raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
+            raise option_error(SAMPLE_BYTES, Message(what, supply=("bytes_per_token",)))
     memory = node.host_memory_bytes if node is not None else None
     if memory is not None and size > memory.value:
         found, held = (display(each, "B", binary=False) for each in (size, memory.value))
-        raise option_error("sample_bytes", f": found {found}, expected one sample in the memory of a node, {held}")
+        raise option_error(SAMPLE_BYTES, f": found {found}, expected one sample in the memory of a node, {held}")
 
 
 def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
@@ -463,15 +463,15 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
         raise option_error("set.tokens_per_sample", Message(what, supply=("sequence_length",)))
     if ratio is None:
         return {}
-    if "sample_bytes" in job.numbers or job.encoding is not None:
-        other = "--sample-bytes" if "sample_bytes" in job.numbers else "--encoding"
+    if SAMPLE_BYTES in job.numbers or job.encoding is not None:
+        other = "--sample-bytes" if SAMPLE_BYTES in job.numbers else "--encoding"
         raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
     length = given or (stored.value if stored else None if model is not None else 1)
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
     found = ranged("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)})
-    return {"sample_bytes": found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
+    return {SAMPLE_BYTES: found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
@@ -491,8 +491,8 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     if value is None and asked is not None:
         there = ", ".join(item for item in SIZES if getattr(encoding, item) is not None)
         why = f": {model.id} has no {size} bytes for {name} (known: {there})"
-        raise IngestError(Message(Option("encoding"), why, supply=("sample_bytes",)))
-    return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}
+        raise IngestError(Message(Option("encoding"), why, supply=(SAMPLE_BYTES,)))
+    return {SAMPLE_BYTES: value, "samples_per_file": encoding.samples_per_file}
 
 
 def encoding_in(model: Model | None, asked: str | None) -> Encoding | None:

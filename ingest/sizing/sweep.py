@@ -33,6 +33,7 @@ from ingest.sizing.job import (
     GPU,
     MAX_POINTS,
     MODEL,
+    SAMPLE_BYTES,
     CommonOptions,
     Job,
     Many,
@@ -191,8 +192,8 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     # The job at the first value of each axis, for evidence and warnings.
     first = {name: float(values[0]) for name, values in axes.items()}
     nodes = first.pop("nodes", None)
-    if "sample_bytes" in axes:
-        largest = {**first, "sample_bytes": float(axes["sample_bytes"].max())}
+    if SAMPLE_BYTES in axes:
+        largest = {**first, SAMPLE_BYTES: float(axes[SAMPLE_BYTES].max())}
         rate_basis_of(revised(on_nodes(job, nodes), settings={**job.settings, **largest}), catalog)
     base = estimate(revised(on_nodes(job, nodes), settings={**job.settings, **first}), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
