@@ -96,8 +96,14 @@ def shortened(line: str, most: int) -> str:
 
 
 def in_one_line(message: str) -> str:
-    """A refusal as the user reads it: one line of at most `MOST_LETTERS`."""
-    return shortened(" ".join(message.split()), MOST_LETTERS)
+    r"""A refusal as the user reads it: one line of at most `MOST_LETTERS`, in which a terminal finds nothing to obey.
+
+    >>> in_one_line("found '\x1b[31mred\u202e',\n expected a name")
+    "found '�[31mred�', expected a name"
+    """
+    line = " ".join(message.split())
+    seen = line if line.isprintable() else "".join(mark if mark.isprintable() else "\ufffd" for mark in line)
+    return shortened(seen, MOST_LETTERS)
 
 
 def in_width(lines: Iterable[str]) -> str:

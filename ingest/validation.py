@@ -21,7 +21,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import option
 from ingest.engine.registry import is_quantity, solve, unit_of
 from ingest.engine.result import DataFrame, envelope, frame_of
-from ingest.errors import CatalogError, UsageError, expected_one_of, nearest
+from ingest.errors import CatalogError, UsageError, brief, expected_one_of, nearest
 from ingest.loader.feed import feed
 from ingest.sizing import evidence_ladder
 from ingest.sizing.bandwidth import bw
@@ -516,6 +516,10 @@ def validate(
     catalog = opened(catalogs)
     known = {path.stem: path for path in sorted((shipped_folder() / "published").glob("*.yaml"))}
     if name is not None and name not in known:
+        if name.endswith((".yaml", ".yml", ".json")):
+            raise UsageError(
+                f"found {brief(name)}, expected a set of published results; `ingest plan --check` reads a site file"
+            )
         raise UsageError(f"unknown set '{name}', {expected_one_of(name, known)}")
     if history:
         return History(tuple(one for one in past_errors() if name in (None, one.set)))

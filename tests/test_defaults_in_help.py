@@ -136,3 +136,24 @@ def test_no_unit_and_no_point_is_guessed(name):
             whole, pointed = "a whole number" in said or (quantity and comes_whole(quantity)), said_of(name, option, "1.000")
             assert ("expected a count without a point; did you mean '1000'?" in pointed) == bool(whole), (option, pointed)
             assert "expected 1 or 1000" not in pointed or "in two ways" not in said_of(name, option, "1.125"), option
+
+
+SET_TWICE = [
+    (name, option, quantity)
+    for name in ingest._PLACES
+    if "quantity" not in (taken := arguments_of(function(name))) and "set" in taken
+    for option, one in taken.items()
+    if one.declared is not None
+    for quantity in (one.declared.quantity, *one.declared.sets.split())
+    if quantity
+]
+
+
+@pytest.mark.parametrize(("name", "option", "quantity"), SET_TWICE)
+def test_an_option_and_set_never_state_one_quantity(name, option, quantity):
+    words = rf"--{option.replace('_', '-')}: found with --set {quantity}, expected one of them"
+    needed = [one for one in arguments_of(function(name)).values() if one.required]
+    places = ["ingest_bandwidth_per_job" if name == "explain" else {"epochs": [1, 2]} for one in needed if one.place]
+    for given in ({quantity: 3}, [f"{quantity}=3"], f" {quantity} =3"):
+        with pytest.raises(UsageError, match=words):
+            function(name)(*places, **{option: 3, "set": given})

@@ -5,6 +5,7 @@ import re
 import time
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -157,24 +158,7 @@ def test_decimal_and_binary_beside_it_are_the_same_size(number):
     assert parse(decimal, "B", "--x") == pytest.approx(parse(binary, "B", "--x"), rel=1.1e-3)
 
 
-@pytest.mark.parametrize(
-    ("number", "unit", "shown"),
-    [
-        (808_098_450.2, "B/s/GPU", "808.1 MB/s (770.7 MiB/s)"),
-        (2_828_486, "B/sample", "2.828 MB/sample (2.697 MiB/sample)"),
-        (999, "B", "999 B"),
-        (999_999, "B", "1 MB (976.6 KiB)"),
-        (0, "B", "0 B"),
-        (1, "GPU", "1 GPU"),
-        (1024, "GPU", "1,024 GPUs"),
-        (285.714, "sample/s/GPU", "285.7 samples/s"),
-        (989.4e12, "FLOP/s/GPU", "989.4 TFLOP/s"),
-        (1.792, "s", "1.792 s"),
-        (0.0035, "s", "3.5 ms"),
-        (5400, "s", "1.5 h"),
-        (3.79e25, "FLOP", "37,900 ZFLOP"),
-    ],
-)
+@pytest.mark.parametrize(("number", "unit", "shown"), table("cases.yaml")["display_is_decimal_first_with_four_digits"])
 def test_display_is_decimal_first_with_four_digits(number, unit, shown):
     assert display(number, unit) == shown
 

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 from ingest import files
 from ingest.configuration import shipped_folder
-from ingest.errors import CatalogError, IngestError
+from ingest.errors import CatalogError, IngestError, brief
+from ingest.text import visible
 from ingest.units import POINTED
 
 MAX_BYTES = 2_000_000  # Far above the size of any catalog file; a larger one is a mistake or an attack
@@ -155,6 +156,8 @@ def _build(node: Any, path: Path, seen: set[int], kind: Kind, depth: int = 0) ->
     if node.tag not in _PLAIN_TAGS:
         raise _refused(path, node, f"tag '{node.tag}' is not allowed, expected plain values")
     if node.id == "scalar":
+        if node.style == '"' and "\ufffd" in visible(node.value):
+            raise _refused(path, node, f"found {brief(node.value)}, expected text without control characters")
         return _scalar(node.value) if node.style in (None, "") else node.value
     if node.id == "sequence":
         return [_build(item, path, seen, kind, depth + 1) for item in node.value]
@@ -164,6 +167,7 @@ def _build(node: Any, path: Path, seen: set[int], kind: Kind, depth: int = 0) ->
             raise _refused(path, node, "a key is not text, expected a name")
         if key.value in mapping:
             raise _refused(path, key, f"duplicate key '{key.value}', expected it once")
+        _build(key, path, seen, kind, depth + 1)
         mapping[key.value] = _build(value, path, seen, kind, depth + 1)
     return mapping
 

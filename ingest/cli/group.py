@@ -171,7 +171,8 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     read = (bool(takes) and is_file) or len(said) > MOST_WORDS
     entry = "" if read else of_catalog(word, plain, joined(said[1:]))
     listing = entry.startswith("catalog list") and kind_named(entry.split()[-1])
-    sure = entry and (plain in COMPARING or listing or (len(said) < 3 and not entry.startswith("bw "))) and " " not in word
+    few = len([one for one in said if not kind_named(one)]) < 3  # `describe model NAME` has a kind
+    sure = entry and (plain in COMPARING or listing or (few and not entry.startswith("bw "))) and " " not in word
     spoken = "" if sure or read else in_words(said)
     others = "" if meant_by("filling", plain) else next(iter(called), "")
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
@@ -291,8 +292,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if ctx is None:
         return f"no such option '{option}'"
     words = ctx.meta.get(_WORDS, [])
-    if len(option) == 2:  # of `-tp 8` the parser names the first letter
-        option = next((one for one in words if re.fullmatch(f"{option}[a-z-]+", one)), option)
+    if len(option) == 2:  # of `-tp 8` the parser names the first letter, of `-var` the first that is no flag
+        option = next((one for one in words if re.fullmatch(f"-(?=..)[a-z]*{option[1]}[a-z-]*", one)), option)
     value = next((after for before, after in pairwise(words) if before == option and not after.startswith("--")), "")
     if _TIMES.fullmatch(value) and (meant := _respelt(words)):
         return f"no such option '{option}'{meant}"
@@ -416,6 +417,8 @@ class Commands(click.Group):
                 instead = f"; did you mean '{option} {','.join(both)}'?" if several else ""
                 raise click.UsageError(f"{option}: found '{both[0]}' and '{said}', expected one of them{instead}")
             option, equals, value = word.partition("=")
+            if equals and re.fullmatch("-[a-z]{2,}", option):  # `-out=plan.json` is no `-o ut=plan.json`
+                raise click.UsageError(f"found '{word}', expected two dashes before a word; did you mean '-{word}'?")
             if not word:
                 place = before if before.startswith("-") and before != "--" else args[0]
             elif option.startswith("--") and equals and not value:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import option_error
-from ingest.engine.registry import Step, check_value, solve, unit_of
+from ingest.engine.registry import FORMULAS, Step, check_value, solve, unit_of
 from ingest.engine.result import SCHEMA
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
@@ -36,7 +36,7 @@ ROUNDED = 0.01
 PARTIAL = "a part of the corpus only, in the order of its paths"
 #: in the note of a count of less text than a sample needs for an interval, 30 blocks of 16 KiB, where it stands for more
 LITTLE_BYTES = 30 * 16 * 1024
-LITTLE = f"less than {LITTLE_BYTES / 1e3:.3g} kB of text, too little for an interval"
+LITTLE = f"less than {LITTLE_BYTES / 1e3:.3g} kB of text, too little for an interval of its own"
 #: The least and the most bytes per token of corpora over those of their middle: 3.41 and 4.69 B over 4 B.
 CORPORA, CORPORA_SOURCE = (0.8525, 1.1725), "limelead-quartz"
 #: in the note of a sample size, and the framing in JSON of such files
@@ -115,7 +115,9 @@ class MeasurementFile(NamedTuple):
         return result
 
     def ratio(self, whole: bool = False) -> Input:
-        """Bytes per token, of the `whole` text counted, or of more: little text varies as corpora do, more by the root of it.
+        """Bytes per token, of the `whole` text counted, or of more: of 492 kB a range as of corpora, of less text a wider one.
+
+        The logarithms of the ends fall with the root of the text.
 
         Raises IngestError: the file does not have them.
         """
@@ -123,8 +125,8 @@ class MeasurementFile(NamedTuple):
         check_value("bytes_per_token", ratio.value, OPTION)
         if whole or ratio.low is not None or counted is None:
             return ratio
-        width = min(1.0, math.sqrt(LITTLE_BYTES / counted.value))
-        low, high = (ratio.value * (1 + (end - 1) * width) for end in CORPORA)
+        width, limits = math.sqrt(LITTLE_BYTES / counted.value), FORMULAS["bytes_per_token"]
+        low, high = (min(max(ratio.value * end**width, limits.low), limits.high) for end in CORPORA)
         note = f"{ratio.note}; {LITTLE}" if counted.value < LITTLE_BYTES else ratio.note
         return ratio._replace(low=low, high=high, source=CORPORA_SOURCE, grade="assumed", note=note)
 

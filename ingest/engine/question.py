@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import default_of, is_quantity, unit_of
 from ingest.errors import IngestError
 from ingest.units import display
@@ -34,6 +34,7 @@ class Declared(NamedTuple):
     help: str
     metavar: str = "N"  # what its value is called in help; empty where help lists the choices in its place
     quantity: str = ""  # the quantity that it sets; its unit and range hold
+    sets: str = ""  # other quantities that it sets, by name with a space between
     default: Any = None  # the value of the option itself where it is not given
     #: where the default of its quantity is declared, if not with it: inputs by name, or the default in words
     usual: Mapping[str, Any] | str = ""
@@ -138,13 +139,26 @@ def _parted(hint: Any) -> tuple[Any, Declared | None]:
 def filled(table: type[Table], given: Table, function: str) -> Table:
     """Options with the defaults of those that are not given.
 
-    Raises TypeError: an option that the table does not have, as Python says it of a parameter.
+    Raises TypeError: an option that the table does not have, as Python says it of a parameter; UsageError: `set` states the
+    quantity of an option that is given.
     """
     known = _defaults(table)  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
-    return {**known, **given}  # type: ignore[return-value, dict-item]
+    asked: dict[str, Any] = {**known, **given}  # type: ignore[dict-item]
+    if stated := asked.get("set"):
+        pairs = [stated] if isinstance(stated, str) else stated
+        each_stated_once(table, asked, {str(one).partition("=")[0].strip() for one in pairs}, "--set")
+    return asked  # type: ignore[return-value]
+
+
+def each_stated_once(table: type, asked: Mapping[str, Any], names: Collection[str], where: str) -> None:
+    """Refuse quantities that are stated by these names and by an option, too. Raises UsageError: one is."""
+    for one in options_in(table):
+        if one.declared is not None and asked.get(one.name) not in (None, one.default):
+            for quantity in {one.declared.quantity, *one.declared.sets.split()}.intersection(names):
+                raise option_error(one.name, f": found with {where} {quantity}, expected one of them")
 
 
 @cache

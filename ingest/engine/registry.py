@@ -52,11 +52,12 @@ class Formula(NamedTuple):
     source: str  # id in the catalogs' sources, or `definition` where the formula is one
     where: str  # the place within the source
     label: str = ""  # its name inside a sentence, where the words of `name` do not serve
-    #: low, high, above, whole: the values that it may be given instead of computed, as of an `InputQuantity`
+    #: low, high, above, whole, mean: the values that it may be given instead of computed, as of an `InputQuantity`
     low: float = 0
     high: float = float("inf")
     above: bool = True
     whole: bool = False
+    mean: bool = False
 
     @property
     def meaning(self) -> str:
@@ -92,6 +93,7 @@ class InputQuantity(NamedTuple):
     high: float = float("inf")  # the largest value allowed
     above: bool = True  # the value must be greater than `low`, not equal to it
     whole: bool = False  # only whole numbers are allowed
+    mean: bool = False  # a mean of what its unit counts, which may be a fraction
     default: float | None = None  # the value unless one is given; only for a definition or a neutral element
     source: str = ""  # where a default that is not neutral comes from
     label: str = ""  # its name inside a sentence, where the words of `name` do not serve
@@ -164,7 +166,7 @@ def formula(
     *,
     of: str = "",  # the quantity, declared in the same module, for which it stands
     when: str = "",  # where a question states this case
-    **limits: float,  # `low`, `high`, `above` and `whole` of the values that it may be given, as of an `InputQuantity`
+    **limits: float,  # `low`, `high`, `above`, `whole` and `mean` of the values that it may be given, as of an `InputQuantity`
 ) -> Callable[[Function], Function]:
     """Register a function as the formula for the quantity it is named after, and return it unchanged."""
 
@@ -316,7 +318,7 @@ def check_value(name: str, value: Num, what: str | Option = "", written: object 
 def comes_whole(name: str) -> bool:
     """Whether a quantity counts what comes whole, such as tokens; a rate of them, or their mean, may be a fraction."""
     declared = _required(name)
-    return declared.whole or (declared.unit in COUNTED and not declared.meaning.startswith("Mean "))
+    return declared.whole or (declared.unit in COUNTED and not declared.mean)
 
 
 def read_value(name: str, written: object, what: str = "") -> float:

@@ -5,8 +5,7 @@ k the number of checkpoints per persistent one, b the stall for staging, s the s
 checkpoint is written (1 where GPUs wait for the dump), w the overhead (share of time lost).
 """
 
-from ingest.engine.expression import Num, minimum, where
-from ingest.engine.registry import computed_quantity, formula
+from ingest.engine.registry import computed_quantity
 
 computed_quantity("trainable_parameters", "parameters * trainable_share", "parameter",
     "Parameters that training changes: all of them, or the adapters of a LoRA.")  # fmt: skip
@@ -135,28 +134,14 @@ computed_quantity("checkpoint_dump_seconds", "checkpoint_bytes / checkpoint_writ
 computed_quantity("young_interval", "(2 * checkpoint_dump_seconds * job_mean_time_to_interrupt) ** 0.5", "s",
     "Optimal checkpoint interval, to first order: √(2δM).", source="young1974", where="eq. 4",
     example="round(young_interval(300, 3600), 2) -> 1469.69")  # fmt: skip
-
-
-@formula("s", source="daly2006", where="eq. 37")
-def daly_interval(checkpoint_dump_seconds: Num, job_mean_time_to_interrupt: Num) -> Num:
-    """Optimal checkpoint interval, to higher order; M itself where a dump takes 2M or longer.
-
-    >>> round(daly_interval(300, 3600), 2), daly_interval(7200, 3600)
-    (1276.5, 3600)
-    """
-    return where(
-        checkpoint_dump_seconds < 2 * job_mean_time_to_interrupt,
-        (2 * checkpoint_dump_seconds * job_mean_time_to_interrupt) ** 0.5
-        * (
-            1
-            + (checkpoint_dump_seconds / (2 * job_mean_time_to_interrupt)) ** 0.5 / 3
-            + checkpoint_dump_seconds / (2 * job_mean_time_to_interrupt) / 9
-        )
-        - checkpoint_dump_seconds,
-        job_mean_time_to_interrupt,
-    )
-
-
+computed_quantity("daly_interval",
+    "where(checkpoint_dump_seconds < 2 * job_mean_time_to_interrupt,"
+    " (2 * checkpoint_dump_seconds * job_mean_time_to_interrupt) ** 0.5"
+    " * (1 + (checkpoint_dump_seconds / (2 * job_mean_time_to_interrupt)) ** 0.5 / 3"
+    " + checkpoint_dump_seconds / (2 * job_mean_time_to_interrupt) / 9) - checkpoint_dump_seconds,"
+    " job_mean_time_to_interrupt)", "s",
+    "Optimal checkpoint interval, to higher order; M itself where a dump takes 2M or longer.", source="daly2006",
+    where="eq. 37", example="round(daly_interval(300, 3600), 2), daly_interval(7200, 3600) -> (1276.5, 3600)")  # fmt: skip
 computed_quantity("least_waste", "(2 * checkpoint_dump_seconds / job_mean_time_to_interrupt) ** 0.5", "1",
     "Checkpoint overhead (share of time lost) at the optimal interval: √(2δ/M).", source="young1974",
     where="the overhead at Young's interval, without restarts", label="least checkpoint overhead", high=1,
@@ -179,43 +164,17 @@ computed_quantity("drained_interval",
 computed_quantity("waste_left_after_restores", "waste_allowed - restart_waste", "1",
     "Allowed overhead that remains for checkpoints and repeated work.", source=MODEL, where="w − R/M",
     label="overhead left beside restores", high=1)  # fmt: skip
-
-
-@formula("s", source=MODEL,
+computed_quantity("interval_for_waste",
+    "minimum(longest_interval, job_mean_time_to_interrupt"
+    " * ((stopped_share * stopped_share + 2 * (waste_left_after_restores * stopped_share"
+    " + persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt)) ** 0.5 - stopped_share)"
+    " / persistent_every)", "s",
+    "Interval at which the allowed overhead takes the least write bandwidth, and at most an hour.", source=MODEL,
     where="M·(√(s² + 2(W·s + k·b/M)) − s)/k, which takes the least bandwidth for the overhead W; at most an hour",
-    label="interval for the allowed overhead")  # fmt: skip
-def interval_for_waste(
-    longest_interval: Num,
-    stopped_share: Num,
-    waste_left_after_restores: Num,
-    persistent_every: Num,
-    checkpoint_staging_seconds: Num,
-    job_mean_time_to_interrupt: Num,
-) -> Num:
-    """Interval at which the allowed overhead takes the least write bandwidth, and at most an hour.
-
-    >>> round(interval_for_waste(3600, 1, 0.05, 1, 0, 11_134), 1)
-    543.4
-    """
-    return minimum(
-        longest_interval,
-        job_mean_time_to_interrupt
-        * (
-            (
-                stopped_share * stopped_share
-                + 2
-                * (
-                    waste_left_after_restores * stopped_share
-                    + persistent_every * checkpoint_staging_seconds / job_mean_time_to_interrupt
-                )
-            )
-            ** 0.5
-            - stopped_share
-        )
-        / persistent_every,
-    )
-
-
+    label="interval for the allowed overhead",
+    needs="longest_interval stopped_share waste_left_after_restores persistent_every checkpoint_staging_seconds "
+    "job_mean_time_to_interrupt",
+    example="round(interval_for_waste(3600, 1, 0.05, 1, 0, 11_134), 1) -> 543.4")  # fmt: skip
 computed_quantity("overhead_without_writing", "checkpoint_staging_seconds / checkpoint_interval"
     " + persistent_every * checkpoint_interval / (2 * job_mean_time_to_interrupt) + restart_waste", "1",
     "Share of time that an interval loses at any bandwidth: staging, half an interval of repeated work, and restores.",

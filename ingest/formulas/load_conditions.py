@@ -1,7 +1,5 @@
 """Under which load a requirement holds: its mix, its outstanding reads, their latency, and how long it lasts."""
 
-import math
-
 from ingest.engine.expression import Num, ceil, maximum, minimum
 from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
 
@@ -148,18 +146,9 @@ computed_quantity("latency_sigma", "2.3263478740408408 - maximum(0, 2.3263478740
     "Standard deviation of the logarithm of a latency, from its 99th percentile over its mean; none exceeds 14.97.",
     where="a lognormal distribution: tail = e^(z·σ − σ²/2), z = 2.326 at 99 %", above=False,
     example="round(latency_sigma(5), 4), latency_sigma(1) -> (0.8455, 0.0)")  # fmt: skip
-
-
-@formula("1", where="lognormal distribution: √(e^σ² − 1)", above=False)
-def latency_variation(latency_sigma: Num) -> Num:
-    """Standard deviation of a latency over its mean.
-
-    >>> round(latency_variation(0.8452), 3), latency_variation(0)
-    (1.021, 0.0)
-    """
-    return (math.e ** (latency_sigma**2) - 1) ** 0.5
-
-
+computed_quantity("latency_variation", "(2.718281828459045 ** (latency_sigma ** 2) - 1) ** 0.5", "1",
+    "Standard deviation of a latency over its mean.", where="lognormal distribution: √(e^σ² − 1)", above=False,
+    example="round(latency_variation(0.8452), 3), latency_variation(0) -> (1.021, 0.0)")  # fmt: skip
 computed_quantity("reads_of_batch", "ceil(samples_per_step * sample_bytes / read_request_bytes)", "1/GPU",
     "Reads that a worker makes one after the other for a batch.", label="reads of a batch",
     example="reads_of_batch(256, 114_660, 131_072), reads_of_batch(4, 146_600_628, 1_048_576) -> (224, 560)")  # fmt: skip

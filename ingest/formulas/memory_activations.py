@@ -4,8 +4,7 @@ Numbers per token come from the table of weights (`ingest.sizing.memory_inputs`)
 matrix reads is kept once, what it yields is kept where a function that is not linear follows.
 """
 
-from ingest.engine.expression import Num, ceil, maximum, minimum, where
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantity
 
 KORTHIKANTI = "korthikanti2022"
 
@@ -59,41 +58,19 @@ computed_quantity("sequence_ranks", "single_gpu + sequence_split * (tensor_paral
     "GPUs that share the tokens outside of matrices: all tensor ranks with sequence parallelism, one without.",
     source=KORTHIKANTI, where="sec. 4.2.2", whole=True, needs="sequence_split tensor_parallel single_gpu",
     example="sequence_ranks(1, 8, 1), sequence_ranks(0, 8, 1) -> (8, 1)")  # fmt: skip
-
-
-@formula("B/GPU", source=KORTHIKANTI, where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False)
-def layer_activation_bytes(
-    tokens_in_flight: Num,
-    activation_width: Num,
-    common_elements: Num,
-    sequence_ranks: Num,
-    split_elements: Num,
-    unfused_share: Num,
-    unfused_elements: Num,
-    tensor_parallel: Num,
-    mask_width: Num,
-    masked_elements: Num,
-    input_narrowing: Num,
-    narrowed_common_elements: Num,
-    narrowed_split_elements: Num,
-) -> Num:
-    """Activations of one micro-batch over all layers, without the scores of attention.
-
-    In FP8 a matrix keeps its input in one byte; an input that attention keeps as well is then kept twice.
-
-    >>> layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288, 0, 0, 0) / (2048 * 12_288 / 8)
-    34.0
-    >>> layer_activation_bytes(1, 2, 4, 1, 12, 0, 0, 1, 0, 0, 1, 2, 3)
-    27.0
-    """
-    return tokens_in_flight * (
-        (activation_width * common_elements + mask_width * masked_elements - input_narrowing * narrowed_common_elements)
-        / sequence_ranks
-        + (activation_width * (split_elements + unfused_share * unfused_elements) - input_narrowing * narrowed_split_elements)
-        / tensor_parallel
-    )
-
-
+# In FP8 a matrix keeps its input in one byte; an input that attention keeps as well is then kept twice.
+computed_quantity("layer_activation_bytes",
+    "tokens_in_flight * ("
+    "(activation_width * common_elements + mask_width * masked_elements - input_narrowing * narrowed_common_elements)"
+    " / sequence_ranks"
+    " + (activation_width * (split_elements + unfused_share * unfused_elements) - input_narrowing * narrowed_split_elements)"
+    " / tensor_parallel)", "B/GPU",
+    "Activations of one micro-batch over all layers, without the scores of attention.", source=KORTHIKANTI,
+    where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False,
+    needs="tokens_in_flight activation_width common_elements sequence_ranks split_elements unfused_share unfused_elements "
+    "tensor_parallel mask_width masked_elements input_narrowing narrowed_common_elements narrowed_split_elements",
+    example="layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288, 0, 0, 0)"
+    " / (2048 * 12_288 / 8), layer_activation_bytes(1, 2, 4, 1, 12, 0, 0, 1, 0, 0, 1, 2, 3) -> (34.0, 27.0)")  # fmt: skip
 computed_quantity("score_bytes",
     "tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel", "B/GPU",
     "Attention scores of one micro-batch over all layers, where they are kept.", source=KORTHIKANTI,
@@ -129,33 +106,17 @@ alternative("recomputed_layer_bytes", "recomputed_part_bytes", when="parts_recom
 computed_quantity("recomputed_part_bytes",
     "tokens_in_flight * activation_width * recomputed_elements / tensor_parallel / transformer_layers", "B/GPU",
     "Activations of the parts of the one layer that are computed again at a time.", above=False)  # fmt: skip
-
-
-@formula("1", source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not")
-def first_stage_share(transformer_layers: Num, pipeline_parallel: Num, virtual_stages: Num, micro_batches: Num) -> Num:
-    """Layers in flight on the fullest of the first stages, over all layers; spare layers go to the stages behind the first.
-
-    >>> first_stage_share(96, 8, 1, 1000), first_stage_share(96, 8, 2, 1000), first_stage_share(96, 8, 1, 4)
-    (1.0, 1.4375, 0.5)
-    >>> round(first_stage_share(126, 16, 1, 1000) * 126)
-    120
-    """
-    return (
-        minimum(
-            where(
-                virtual_stages > 1,
-                ceil(transformer_layers / pipeline_parallel) * (pipeline_parallel + (pipeline_parallel - 1) / virtual_stages),
-                maximum(
-                    pipeline_parallel * (ceil((transformer_layers + 1) / pipeline_parallel) - 1),
-                    (pipeline_parallel - 1) * ceil(transformer_layers / pipeline_parallel),
-                ),
-            ),
-            micro_batches * ceil(transformer_layers / pipeline_parallel),
-        )
-        / transformer_layers
-    )
-
-
+computed_quantity("first_stage_share",
+    "minimum(where(virtual_stages > 1,"
+    " ceil(transformer_layers / pipeline_parallel) * (pipeline_parallel + (pipeline_parallel - 1) / virtual_stages),"
+    " maximum(pipeline_parallel * (ceil((transformer_layers + 1) / pipeline_parallel) - 1),"
+    " (pipeline_parallel - 1) * ceil(transformer_layers / pipeline_parallel))),"
+    " micro_batches * ceil(transformer_layers / pipeline_parallel)) / transformer_layers", "1",
+    "Layers in flight on the fullest of the first stages, over all layers; spare layers go to the stages behind the first.",
+    source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not",
+    needs="transformer_layers pipeline_parallel virtual_stages micro_batches",
+    example="first_stage_share(96, 8, 1, 1000), first_stage_share(96, 8, 2, 1000), first_stage_share(96, 8, 1, 4), "
+    "round(first_stage_share(126, 16, 1, 1000) * 126) -> (1.0, 1.4375, 0.5, 120)")  # fmt: skip
 computed_quantity("last_stage_share",
     "minimum((pipeline_parallel * (virtual_stages - 1) + 1) / virtual_stages, micro_batches)"
     " * ceil(transformer_layers / pipeline_parallel) / transformer_layers", "1",

@@ -62,8 +62,8 @@ input_quantity("benchmark_index_factor", "1", "Index over raw vectors, as the be
 LEAST_DRAW = 0.25
 
 input_quantity("benchmark_requests", "1", "Requests of a benchmark run.", whole=True)
-input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.")
-input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for a request.")
+input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.", mean=True)
+input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for a request.", mean=True)
 input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
 input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
     default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
@@ -80,7 +80,7 @@ computed_quantity("benchmark_user_rates", "1 / benchmark_user_pauses", "1/s",
     where="kv_cache/benchmark.py, user_worker: one request per pause")  # fmt: skip
 
 
-@formula("token", source="mlperf-kv-cache",
+@formula("token", source="mlperf-kv-cache", mean=True,
     where="kv_cache/benchmark.py, user_worker; the queue serves the first class before all others")  # fmt: skip
 def benchmark_written_tokens(benchmark_user_contexts: Num, benchmark_user_rates: Num) -> Num:
     """Tokens of context that a mean request writes: from a quarter of its user's limit to the limit.
@@ -91,7 +91,7 @@ def benchmark_written_tokens(benchmark_user_contexts: Num, benchmark_user_rates:
     return total(benchmark_user_contexts * benchmark_user_rates) * (1 + LEAST_DRAW) / 2 / total(benchmark_user_rates)
 
 
-@formula("token", source="mlperf-kv-cache",
+@formula("token", source="mlperf-kv-cache", mean=True,
     where="kv_cache/benchmark.py, process_requests: a context of 10,000 tokens or more is not read")  # fmt: skip
 def benchmark_short_tokens(benchmark_user_contexts: Num, benchmark_unread_tokens: Num) -> Num:
     """Tokens of context of a request that is read, in the mean over all requests of its user: long ones count as 0.
@@ -118,7 +118,7 @@ def benchmark_user_reads(benchmark_user_generations: Num, decode_batch_tokens: N
 
 computed_quantity("benchmark_read_tokens",
     "total(benchmark_short_tokens * benchmark_user_reads * benchmark_user_rates) / total(benchmark_user_rates)", "token",
-    "Tokens of context that a mean request reads, over all its reads.",
+    "Tokens of context that a mean request reads, over all its reads.", mean=True,
     example="benchmark_read_tokens(5_000, 11.5, 2) -> 57500.0")  # fmt: skip
 computed_quantity("benchmark_bytes_written", "benchmark_requests * benchmark_written_tokens * kv_cache_bytes_per_token", "B",
     "Bytes that the requests of a run write.")  # fmt: skip

@@ -90,7 +90,8 @@ input_quantity(
 input_quantity(
     "quarterly_growth", "1", "Growth of the GPUs in use from one quarter to the next.", low=-1, label="growth per quarter"
 )
-input_quantity("concurrent_gpus_mean", "GPU", "GPUs in use, mean over time.", above=False, label="mean of GPUs in use")
+input_quantity("concurrent_gpus_mean", "GPU", "GPUs in use, mean over time.", above=False, mean=True,
+    label="mean of GPUs in use")  # fmt: skip
 input_quantity("bytes_written", "B", "Bytes that all runs wrote whose bytes are known.", above=False)
 for thing, unit, meaning in (("gpus", "GPU", "GPUs in use"), ("nodes", "node", "nodes allocated")):
     for level in ("p50", "p95", "p99", "max"):

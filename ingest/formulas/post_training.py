@@ -12,7 +12,7 @@ input_quantity("rollout_hosts", "node", "Hosts that generate rollouts, each of w
     "and rollouts share GPUs.", above=False, whole=True, label="rollout hosts")  # fmt: skip
 input_quantity("rollout_replicas", "1", "Engines that generate rollouts.", above=False, whole=True)
 input_quantity("step_rollouts", "1", "Rollouts of one step.", above=False, whole=True)
-input_quantity("rollout_tokens", "token", "Mean tokens of a rollout, prompt included.")
+input_quantity("rollout_tokens", "token", "Mean tokens of a rollout, prompt included.", mean=True)
 input_quantity("rollout_token_rate", "token/s/node", "Tokens that a rollout host generates per second.")
 input_quantity("publish_every", "1", "Optimizer steps from one published version to the next; 0 where none is published.",
     above=False, whole=True)  # fmt: skip

@@ -85,7 +85,8 @@ computed_quantity("job_sustained_read_bandwidth",
     label="sustained read bandwidth of the job")  # fmt: skip
 computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node", "Nodes of all concurrent runs of a job.",
     label="nodes of concurrent runs", whole=True, of="exporting_nodes", when="exports_models")  # fmt: skip
-computed_quantity("nodes_on_average", "nodes_at_once * share_of_time", "node", "Mean number of nodes that a job occupies.")
+computed_quantity("nodes_on_average", "nodes_at_once * share_of_time", "node", "Mean number of nodes that a job occupies.",
+    mean=True)  # fmt: skip
 
 input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
 alternative("read_request_bytes", "request_of_sizes", when="files_of_mixed_sizes")

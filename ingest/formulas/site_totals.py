@@ -295,7 +295,7 @@ computed_quantity("served_weights_bytes", "replica_weights_bytes * weight_versio
     "Weights of a served model on storage: all versions that are kept.",
     label="weights of served models on storage")  # fmt: skip
 computed_quantity("earlier_tokens", "(session_turns - 1) / 2 * (prompt_tokens + generated_tokens)", "token",
-    "Tokens of the earlier turns of its session that a mean turn reads as it decodes.", above=False,
+    "Tokens of the earlier turns of its session that a mean turn reads as it decodes.", above=False, mean=True,
     example="earlier_tokens(8, 1500, 500) -> 7000.0")  # fmt: skip
 computed_quantity("computed_turn_rate", "nodes / replica_nodes * sequences_of_replica / generation_seconds", "1/s",
     "Turns per second that all replicas of a served model prefill and decode.",

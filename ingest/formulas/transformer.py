@@ -37,7 +37,7 @@ computed_quantity("forward_attention_flops_per_token_full",
 computed_quantity("visible_tokens",
     "minimum(attention_window, sequence_length) * (1 - minimum(attention_window, sequence_length) / sequence_length / 2)",
     "token", "Mean number of tokens that a query attends to: half the sequence, or less within a window.",
-    needs="sequence_length attention_window",
+    mean=True, needs="sequence_length attention_window",
     example="visible_tokens(4096, 4096), visible_tokens(4096, 1024) -> (2048.0, 896.0)")  # fmt: skip
 computed_quantity("visible_attention_flops", "flops_per_multiply_add * pair_multiply_adds * visible_tokens", "FLOP/token",
     "Attention FLOPs of one kind of layer, over the tokens that a query attends to.")  # fmt: skip

@@ -428,6 +428,8 @@ def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str =
         (one,) = found.systems
         return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
     shown = [of_several(verdict, count) for verdict, count in [*counts.items()][:1]]
+    if found.need.computed and not found.need.requires("write_bandwidth_needed"):
+        shown.append("without checkpoints")
     return joined(f"{first} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
 
 

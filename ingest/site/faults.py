@@ -147,8 +147,10 @@ def _of_site(site: Site) -> Iterator[Fault]:
             yield Fault(("overlap", word), "found true, but no job has checkpoints")
     if {"latency", "client"} <= storage.keys():
         yield Fault(("storage", "client"), "the latency is already given by `latency`, expected one of them")
-    protection = storage.get("protection")
-    if isinstance(protection, Mapping) and set(protection) not in ({"replicas"}, {"data", "parity"}):
+    if isinstance(storage.get("protection"), Mapping) and set(protection := written["storage"]["protection"]) not in (
+        {"replicas"},
+        {"data", "parity"},
+    ):
         yield Fault(("storage", "protection"), f"found {', '.join(protection)}, expected `replicas`, or `data` and `parity`")
     yield from refusals(site, of_storage(Quantities({OWN_UNITS[key]: storage[key] for key in OWN_UNITS if key in storage})))
 

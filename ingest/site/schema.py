@@ -14,7 +14,7 @@ from ingest.catalog.yaml_reader import Pointed
 from ingest.engine.registry import INPUTS, InputQuantity, read_value, unit_of
 from ingest.errors import UsageError, brief, expected_one_of, listed, nearest
 from ingest.site.service_records import service_schema
-from ingest.units import BILLIONS, FULL_NUMBER, PRINTED, needs_unit, physical
+from ingest.units import BILLIONS, FULL_NUMBER, PRINTED, needs_unit, parse, physical
 
 WORDS = ("typical", "low", "high")
 #: A number in text, without a sign: no quantity of a site is below zero.
@@ -349,6 +349,11 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
     if rule == "enum":
         words = [str(one).lower() if isinstance(one, bool) else one for one in wanted]
         return keys, f"found {brief(instance)}, {expected_one_of(instance, words)}"
+    if rule == "type" and "integer" in wanted and isinstance(instance, Pointed):
+        try:
+            parse(repr(instance), "1", "", whole=True)
+        except UsageError as refused:
+            return keys, str(refused).removeprefix(": ")
     return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}{_as_keys(keys[-1:], instance)}"
 
 

@@ -160,7 +160,11 @@ class KeptOptions(ContentOptions, ScheduleOptions, total=False):
     ]
     keep: Annotated[
         str | float | None,
-        option("Newest checkpoints kept, or last=3,every=10,final=1; {keep_last} by default.", usual=DEFAULTS),
+        option(
+            "Newest checkpoints kept, or last=3,every=10,final=1; {keep_last} by default.",
+            usual=DEFAULTS,
+            sets="keep_last keep_every keep_final",
+        ),
     ]
 
 

@@ -318,7 +318,8 @@ class ContentOptions(TypedDict, total=False):
 
     tokens: Annotated[Amount, option("Tokens of the data set, each counted once, such as 15T.", quantity="tokens")]
     bytes_per_token: Annotated[
-        Written | Path | None, option("Bytes of text for one token, or the JSON file of `ingest measure`.", "N|FILE")
+        Written | Path | None,
+        option("Bytes of text for one token, or the JSON file of `ingest measure`.", "N|FILE", sets="bytes_per_token"),
     ]
     documents: Annotated[
         Amount,
@@ -368,6 +369,7 @@ class FormatOptions(TypedDict, total=False):
         option(
             "Copies of the data set for training, {default} by default, or by stage: raw=1,clean=1,dataset=3.",
             usual=f"{USUAL_COPIES['dataset'].value}",
+            sets=" ".join(COPIES.values()),
         ),
     ]
     copy_bandwidth: Annotated[
@@ -403,7 +405,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     mix = sizes_of(sizes, "--sizes") if "=" in str(sizes) or is_file_name(sizes) else None
     if mix is None:
         one_of("--sizes", sizes, SIZES)
-    elif asked["sample_bytes"] is not None:
+    elif asked["sample_bytes"] is not None or "sample_bytes" in settings_of(asked["set"]):
         raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
     else:
         asked["sample_bytes"] = mix.given["sample_bytes"].value
@@ -414,8 +416,6 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     own = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     own |= counts_of("copies", asked["copies"], COPIES, usual="dataset", expected=f"N, or by stage {', '.join(STAGES)}")
     settings = settings_of(asked["set"])
-    if asked["bytes_per_token"] is not None and "bytes_per_token" in settings:
-        raise option_error("bytes_per_token", ": found with --set bytes_per_token, expected one of them")
     own |= {name: float(item) for name, item in settings.items()}
     corpus = catalog.get(Corpus, asked["corpus"]) if asked["corpus"] is not None else None
     content = kind_of_data(asked, corpus)

@@ -20,7 +20,7 @@ from ingest.engine.value import EMPTY, Frozen, Input, revised
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest, one_of
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import BASES, RATE, USUAL_PRECISIONS, from_catalog, from_fields
-from ingest.units import parse
+from ingest.units import display, parse
 
 Written = str | float
 Many = Written | Sequence[Written]
@@ -30,8 +30,8 @@ Amount = Written | None
 Settings = Mapping[str, Written] | str | Sequence[str] | None
 Catalogs = Catalog | str | Path | Sequence[str | Path]
 
-#: The size of the data set that a job reads.
-SAMPLES, BYTES = "dataset_samples", "dataset_bytes"
+#: The size of the data set that a job reads, and of one of its samples.
+SAMPLES, BYTES, SAMPLE_BYTES = "dataset_samples", "dataset_bytes", "sample_bytes"
 #: Units without parts.
 WHOLE = ("sample", "token", "document", "file", "GPU")
 #: What follows the zero of thousands in a list, where commas separate: 024 in 1,024.
@@ -72,20 +72,17 @@ USUAL_GPU = "h100-sxm"
 SIZED_MODEL = option('Catalog id, config.json or YAML file; may be left out with `set={"parameters": N}`.', "ID")
 ONE_GPU = option("Id or YAML file of the GPU; {default} by default.", "ID", usual=USUAL_GPU)
 NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID")
-NODES = option("Nodes of the GPUs instead.")
+NODES = option("Nodes of the GPUs instead.", sets="gpus nodes")
 
 
 PRECISION = option("{choices}; that of the best evidence on the GPU by default.", "P", choices=USUAL_PRECISIONS)
 
 
-class RateOptions(TypedDict, total=False):
-    """The evidence for the rate of a job, and what one sample is."""
+class EvidenceOptions(TypedDict, total=False):
+    """The evidence for the rate of a job."""
 
     basis: Annotated[str, option("Evidence level of the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
     protocol: Annotated[str | None, option("Measurement protocol: mlperf-training, mlperf-storage, …", "ID")]
-    encoding: Annotated[
-        str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES)
-    ]
     precision: Annotated[str | None, PRECISION]
     efficiency: Annotated[
         Amount, option("Model FLOPs utilization, a share of the dense peak.", "F", quantity="model_flops_utilization")
@@ -94,19 +91,26 @@ class RateOptions(TypedDict, total=False):
         Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
     samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
-    sample_bytes: Annotated[Amount, option(
-        "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
-        quantity="sample_bytes")]  # fmt: skip
-    flops_per_sample: Annotated[
-        Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
-    ]
     sequence_length: Annotated[Amount, option(
         "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
         quantity="sequence_length")]  # fmt: skip
-    bytes_per_token: Annotated[
-        Written | Path | None,
-        option("If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE"),
+
+
+class RateOptions(EvidenceOptions, total=False):
+    """The rate of a job, and what one sample is."""
+
+    encoding: Annotated[
+        str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES)
     ]
+    sample_bytes: Annotated[Amount, option(
+        "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
+        quantity=SAMPLE_BYTES)]  # fmt: skip
+    flops_per_sample: Annotated[
+        Amount, option("FLOPs of one sample, forward and backward, such as '247 GFLOP'.", "FLOP", quantity="flops_per_sample")
+    ]
+    bytes_per_token: Annotated[Written | Path | None, option(
+        "If the job reads text instead of token ids: a number, or the JSON file of `ingest measure`.", "N|FILE",
+        sets="bytes_per_token sample_bytes")]  # fmt: skip
     scaling: Annotated[str, option(
         "How the rate per GPU changes with the size of the job: {choices}.", "HOW", default="published",
         choices=SCALINGS)]  # fmt: skip
@@ -124,13 +128,14 @@ class ServedOptions(RateOptions, total=False):
 class NodesOptions(TypedDict, total=False):
     """The size of a job, or several sizes."""
 
-    nodes: Annotated[Many | None, option("Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes")]
+    nodes: Annotated[Many | None, option(
+        "Number of nodes, one by default: 128, or 1,8,128, or 1..1024*2.", quantity="nodes", sets="gpus nodes")]  # fmt: skip
 
 
 class GpusOptions(TypedDict, total=False):
     """The size of a job by its GPUs."""
 
-    gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.")]
+    gpus: Annotated[Many | None, option("Number of GPUs instead: full nodes, or part of one.", sets="gpus nodes")]
 
 
 class NodeOptions(TypedDict, total=False):
@@ -156,13 +161,13 @@ class ReadOptions(ServedOptions, total=False):
         "FILE")]  # fmt: skip
     sizes: Annotated[str | Path | None, option(
         "Sizes of samples that differ: p10=SIZE,p50=SIZE,max=SIZE, or the JSON file of `ingest measure --samples`.",
-        "SIZES")]  # fmt: skip
+        "SIZES", sets=SAMPLE_BYTES)]  # fmt: skip
 
 
 class SizeOptions(GpusOptions, total=False):
     """The size of a job of one size."""
 
-    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes")]
+    nodes: Annotated[Many | None, option("Number of nodes, one by default.", quantity="nodes", sets="gpus nodes")]
 
 
 class OneJobOptions(SizeOptions, NodeOptions, ReadOptions, CommonOptions, total=False):
@@ -235,14 +240,14 @@ def job_of(*, set: Settings = None, **options: Any) -> Job:
     if options.get("bytes_per_token") is not None:
         options["bytes_per_token"] = bytes_per_token_of(options["bytes_per_token"])
     if options.get("sizes") is not None:
-        if options.get("sample_bytes") is not None:
+        if options.get(SAMPLE_BYTES) is not None:
             raise option_error("sizes", ": found with --sample-bytes, expected one of them: both set the mean of a sample")
         sizes = options["sizes"] = sizes_of(options["sizes"], "--sizes")
         options["sample_sizes"] = {name: item for name, item in sizes.given.items() if name != SAMPLES}
-        options["sample_bytes"] = sizes.given["sample_bytes"].value
-    elif str(options.get("sample_bytes")).endswith(".json"):
-        options["sample_sizes"] = sample_sizes_in(Path(options["sample_bytes"]))
-        options["sample_bytes"] = options["sample_sizes"]["sample_bytes"].value
+        options[SAMPLE_BYTES] = sizes.given[SAMPLE_BYTES].value
+    elif str(options.get(SAMPLE_BYTES)).endswith(".json"):
+        options["sample_sizes"] = sample_sizes_in(Path(options[SAMPLE_BYTES]))
+        options[SAMPLE_BYTES] = options["sample_sizes"][SAMPLE_BYTES].value
     if options.get("row_reads") is not None:
         if options.get("hot_embeddings") is None or options.get("zipf") is not None:
             raise option_error("row_reads", ": found without --hot-embeddings or with --zipf, expected the first alone")
@@ -390,7 +395,7 @@ def known_quantities(
 ) -> dict[str, Input]:
     """Return the inputs that are the same at every evidence level; a later source overrides an earlier one.
 
-    Raises UsageError: an encoding that the model does not have.
+    Raises UsageError: an encoding that the model does not have, or bytes that no sample of it can have.
     """
     options = {name: job.numbers[one] for one, name in QUANTITIES.items() if one in job.numbers and one not in RATE_OPTIONS}
     known = {**DEFAULTS, **gpus_in_node(gpu, node, *(["node", "gpus_per_node"] if job.node is None else []))}
@@ -404,6 +409,7 @@ def known_quantities(
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
         known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})
+    _check_sample(job, model, node)
     known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
     if scaling is not None:
         gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
@@ -427,15 +433,29 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
 MOST_TOKEN_BYTES = 256
 
 
-def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
-    """Bytes of one sample that is read as text.
+def _check_sample(job: Job, model: Model | None, node: Node | None) -> None:
+    """Refuse bytes that no sample of the job can have.
 
-    Raises UsageError: bytes of an image or a sequence, where one sample of a structure is one token.
+    Raises UsageError: more than its tokens take, of a model that reads no images, or than the memory of its node.
     """
-    size = job.settings.get("sample_bytes", job.numbers.get("sample_bytes", 0))
-    if model is not None and model.sample_unit == "token" and size > MOST_TOKEN_BYTES:
-        what = f": found {size:,.0f} B, but one sample of {model.id} is one token"
-        raise option_error("sample_bytes", Message(what, supply=("bytes_per_token",)))
+    size = job.settings.get(SAMPLE_BYTES, job.numbers.get(SAMPLE_BYTES, 0))
+    tokens = model.tokens_per_sample if model is not None else None
+    if model is not None and (tokens is not None or model.sample_unit == "token"):
+        length = job.settings.get("tokens_per_sample", tokens.value if tokens is not None else 1)
+        most = MOST_TOKEN_BYTES * length
+        larger = (getattr(one, kind) for one in model.encodings.values() for kind in SIZES)
+        if size > most and all(one is None or one.value <= most for one in larger):
+            one = "one token" if length == 1 else f"{length:,.0f} tokens, up to {display(most, 'B', binary=False)}"
+            what = f": found {size:,.0f} B, but one sample of {model.id} is {one}"
+            raise option_error(SAMPLE_BYTES, Message(what, supply=("bytes_per_token",)))
+    memory = node.host_memory_bytes if node is not None else None
+    if memory is not None and size > memory.value:
+        found, held = (display(each, "B", binary=False) for each in (size, memory.value))
+        raise option_error(SAMPLE_BYTES, f": found {found}, expected one sample in the memory of a node, {held}")
+
+
+def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
+    """Bytes of one sample that is read as text."""
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
     stored = model.tokens_per_sample if model is not None else None
     if model is not None and stored is not None and given not in (None, stored.value):
@@ -443,15 +463,15 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
         raise option_error("set.tokens_per_sample", Message(what, supply=("sequence_length",)))
     if ratio is None:
         return {}
-    if "sample_bytes" in job.numbers or job.encoding is not None:
-        other = "--sample-bytes" if "sample_bytes" in job.numbers else "--encoding"
+    if SAMPLE_BYTES in job.numbers or job.encoding is not None:
+        other = "--sample-bytes" if SAMPLE_BYTES in job.numbers else "--encoding"
         raise option_error("bytes_per_token", f": found with {other}, expected one of them: both set the bytes of a sample")
     length = given or (stored.value if stored else None if model is not None else 1)
     if length is None:
         what = f"a sample of {model.id} is '{model.sample}'" if model is not None else "a sample is not a token"
         raise option_error("bytes_per_token", f": {what}, expected its number of tokens: --set tokens_per_sample=8192")
     found = ranged("text_sample_bytes", {"bytes_per_token": ratio, "tokens_per_sample": Input(length)})
-    return {"sample_bytes": found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
+    return {SAMPLE_BYTES: found._replace(origin="user", note=ratio.note or "the job reads text, as set by the user")}
 
 
 def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
@@ -471,8 +491,8 @@ def encoding_of(model: Model, asked: str | None) -> dict[str, Value | None]:
     if value is None and asked is not None:
         there = ", ".join(item for item in SIZES if getattr(encoding, item) is not None)
         why = f": {model.id} has no {size} bytes for {name} (known: {there})"
-        raise IngestError(Message(Option("encoding"), why, supply=("sample_bytes",)))
-    return {"sample_bytes": value, "samples_per_file": encoding.samples_per_file}
+        raise IngestError(Message(Option("encoding"), why, supply=(SAMPLE_BYTES,)))
+    return {SAMPLE_BYTES: value, "samples_per_file": encoding.samples_per_file}
 
 
 def encoding_in(model: Model | None, asked: str | None) -> Encoding | None:

@@ -171,7 +171,12 @@ class TrainingOptions(TypedDict, total=False):
     ]
     storage: Annotated[str | None, option("Id of drives, for the NVMe of each node, or of a shared storage system.", "ID…")]
     units: Annotated[
-        Amount, option("Drives of each node, or units of the shared system; {default} by default.", usual=str(USUAL_UNITS))
+        Amount,
+        option(
+            "Drives of each node, or units of the shared system; {default} by default.",
+            usual=str(USUAL_UNITS),
+            sets="offload_storage_units",
+        ),
     ]
     efficiency: Annotated[
         Amount,

@@ -124,7 +124,7 @@ class PublishOptions(TypedDict, total=False):
         quantity="publish_every", usual=DEFAULTS)]  # fmt: skip
     changed_share: Annotated[str | float | None, option(
         "Share of the parameters that change from one version to the next, such as 2%, or two ends; with delta, "
-        "{default} by default.", "F|F..F", usual="1%..3%")]  # fmt: skip
+        "{default} by default.", "F|F..F", usual="1%..3%", sets="changed_share")]  # fmt: skip
     encoding: Annotated[str | None, option(
         f"How a delta is written: {{choices}}; {USUAL_ENCODING} for 16-bit weights, {PLAIN_ENCODING} for others.",
         "NAME", choices=ENCODINGS)]  # fmt: skip
@@ -209,7 +209,7 @@ class TrainerOptions(TypedDict, total=False):
         "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys())]  # fmt: skip
     trainer_gpus: Annotated[Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus")]
     optimizer: Annotated[str | None, option("Optimizer of the trainer, as of `checkpoint`.", "ID")]
-    interval: Annotated[Amount, option("Time between checkpoints, as of `checkpoint`.", "TIME")]
+    interval: Annotated[Amount, option("Time between checkpoints, as of `checkpoint`.", "TIME", sets="checkpoint_interval")]
 
 
 class RlOptions(PublishOptions, PullOptions, TraceOptions, TrainerOptions, CommonOptions, total=False):

@@ -18,7 +18,7 @@ from ingest.architecture.structure import Numbers
 from ingest.catalog.records import Scaling
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.interactive import InteractiveResult
-from ingest.engine.question import filled, option
+from ingest.engine.question import each_stated_once, filled, option
 from ingest.engine.registry import OUT_OF_RANGE, check_value, comes_whole, derive, is_quantity, solve, unit_of
 from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.engine.value import revised
@@ -33,6 +33,7 @@ from ingest.sizing.job import (
     GPU,
     MAX_POINTS,
     MODEL,
+    SAMPLE_BYTES,
     CommonOptions,
     Job,
     Many,
@@ -188,6 +189,9 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
     # The job at the first value of each axis, for evidence and warnings.
     first = {name: float(values[0]) for name, values in axes.items()}
     nodes = first.pop("nodes", None)
+    if SAMPLE_BYTES in axes:
+        largest = {**first, SAMPLE_BYTES: float(axes[SAMPLE_BYTES].max())}
+        rate_basis_of(revised(on_nodes(job, nodes), settings={**job.settings, **largest}), catalog)
     base = estimate(revised(on_nodes(job, nodes), settings={**job.settings, **first}), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: float(item.value) for name, item in base.given.items()} | shaped
@@ -279,8 +283,8 @@ def sweep(
         if name.strip() in written:
             raise UsageError(f"sweep: {name.strip()} is given more than once, expected one range")
         written[name.strip()] = values
-    taken = {*settings_of(asked["set"]), *(["nodes"] if nodes is not None else [])}
-    for name in written.keys() & taken:
+    each_stated_once(SweepOptions, {**asked, "nodes": nodes}, written, "a range of")
+    for name in written.keys() & settings_of(asked["set"]):
         raise UsageError(f"sweep: {name} is given as a range and as a value, expected one of them")
     for name in written.keys() & {*Numbers._fields} if model is None else ():
         # One evidence answers a sweep, and each size of a model has its own.

@@ -29,14 +29,14 @@ from ingest.sizing.checkpoint import (
 )
 from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, USUAL_PRECISIONS, from_catalog, from_fields
+from ingest.sizing.evidence_ladder import RATE, from_catalog, from_fields
 from ingest.sizing.job import (
     BATCH,
-    LEVELS,
     NODE,
     RATE_OPTIONS,
     Amount,
     CommonOptions,
+    EvidenceOptions,
     batch_of,
     by_user,
     gpus_in_node,
@@ -91,20 +91,6 @@ class RunLengthOptions(TypedDict, total=False):
     node: Annotated[str | None, NODE]
 
 
-class RunRateOptions(TypedDict, total=False):
-    """The evidence for the rate of the run."""
-
-    efficiency: Annotated[Amount, option("Model FLOPs utilization; that of the best evidence by default.", "F")]
-    achieved: Annotated[Amount, option("FLOP/s that each GPU achieves, instead of efficiency.", "RATE")]
-    samples_per_second: Annotated[Amount, option("Samples per second of each GPU, instead of efficiency.")]
-    precision: Annotated[str | None, option(
-        "Precision of the arithmetic; by default the fastest at which runs of the size are published on GPUs of the "
-        "generation, as for `ingest bw`.", "P", choices=USUAL_PRECISIONS)]  # fmt: skip
-    basis: Annotated[str, option("Evidence for the rate: {choices}.", "LEVEL", default=LEVELS[0], choices=LEVELS)]
-    protocol: Annotated[str | None, option("Measurement protocol of the rate.", "ID")]
-    sequence_length: Annotated[Amount, option("Tokens of one sequence, for the FLOPs of attention.")]
-
-
 class CostOptions(TypedDict, total=False):
     """What the run loses by waiting for data, and what it takes: power, money, carbon and water."""
 
@@ -135,7 +121,7 @@ class CostOptions(TypedDict, total=False):
         quantity="water_intensity")]  # fmt: skip
 
 
-class RunOptions(RunLengthOptions, JobSizeOptions, RunRateOptions, PreferenceOptions, CostOptions, total=False):
+class RunOptions(RunLengthOptions, JobSizeOptions, PreferenceOptions, CostOptions, total=False):
     """The run itself."""
 
 
@@ -147,7 +133,7 @@ class SavingOptions(SavedStateOptions, ScheduleOptions, WriteOptions, total=Fals
     ]
 
 
-class TrainOptions(RunOptions, SavingOptions, CommonOptions, total=False):
+class TrainOptions(RunOptions, EvidenceOptions, SavingOptions, CommonOptions, total=False):
     """The options of `train`."""
 
 
@@ -246,7 +232,7 @@ def train(
     rate = saved = None
     kept = settings
     if "gpu_hours" not in fixed:
-        rating = {name: asked[name] for name in filled(RunRateOptions, {}, "train")}
+        rating = {name: asked[name] for name in filled(EvidenceOptions, {}, "train")}
         rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
         each = gpus_in_node(card, node).get("gpus_per_node")
         if "gpus" in fixed and each is not None:

@@ -27,7 +27,7 @@ from ingest.sizing.rules import Finding, finding, unused, without_unit
 from ingest.storage import data_path
 from ingest.storage.data_path import LayerVerdict, layers_of, shown_only
 from ingest.storage.existing import measured_entry, stock_of, without
-from ingest.storage.fit_result import MISFIT, QUESTION, RESULTS, UNKNOWN, Fit, Fits, Offer
+from ingest.storage.fit_result import MISFIT, NARROWER, QUESTION, RESULTS, UNKNOWN, Fit, Fits, Offer
 from ingest.storage.flips import MOST_SYSTEMS, flips_of
 from ingest.storage.need import ALL, PLAIN, REQUIRABLE, FitOptions, Need, StorageOptions, from_numbers, names_job, need_of
 from ingest.storage.replanning import meets, same
@@ -349,7 +349,7 @@ def _results(
                 ceilings += ["requests_read_ceiling"] * len(counted)
             narrowest = min(ceilings, key=known.value)
             if narrowest in HARDWARE:
-                of_nodes[name] = f"the links of the nodes are narrower: {display(known.value(narrowest), 'B/s', binary=False)}"
+                of_nodes[name] = NARROWER + display(known.value(narrowest), "B/s", binary=False, digits=3)
             elif name not in known.given:
                 known.link(name, known.step(narrowest))
     found: dict[str, Quantity] = {}

@@ -28,6 +28,7 @@ RESULTS = {
     "units_required": "units_required",
     "usable_bytes": "required_usable_bytes",
     "raw_bytes": "required_raw_bytes",
+    "units_usable_bytes": "units_usable_bytes",
     "read_bandwidth_available": "read_bandwidth_available",
     "write_bandwidth_available": "write_bandwidth_available",
 }
@@ -51,6 +52,8 @@ VERDICTS = (FITS, BARELY, SO_FAR, BEYOND, UNKNOWN, MISFIT)
 #: Place after those beyond any installation: what is known so far leaves the number of units open.
 OPEN = VERDICTS.index(BEYOND) + 0.5
 FEW = 4  # Systems that one warning names
+#: Why the rate of a system is not told, before that of the links.
+NARROWER = "the links of the nodes are narrower: "
 
 
 class Figure(NamedTuple):
@@ -61,6 +64,7 @@ class Figure(NamedTuple):
     needed: bool  # whether the need includes it
     at_most: bool = False  # it is a bound from the raw capacity or the drives
     recalled: bool = False  # it rests on a value of the catalog that was not verified
+    links: str = ""  # what the links of the nodes carry, where these are narrower than the system
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -184,7 +188,8 @@ class Fit(InteractiveResult):
             item, wanted, held = self.results.get(SHOWN[name]), known.find(need), name == "usable"
             needed = wanted is not None and bool(wanted.value)
             needed |= held and any(one.layer == data_path.DATA for one in self.layers)
-            figure = Figure(None if item is None else item.value, unit_of(need), needed)
+            links = self.unknown.get(SHOWN[name], "").partition(NARROWER)[2]
+            figure = Figure(None if item is None else item.value, unit_of(need), needed, links=links)
             if item is not None:
                 bound = held and bool(bound_behind(known, "unit_usable_bytes"))
                 figure = figure._replace(at_most=bound, recalled=_is_recalled(known.step(SHOWN[name])))

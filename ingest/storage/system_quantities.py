@@ -491,7 +491,6 @@ FURTHER = (
     "drives_for_read",
     "drives_for_write",
     "drives_required",
-    "units_usable_bytes",
     "units_raw_bytes",
     "spare_units",
     "tier_capacity",

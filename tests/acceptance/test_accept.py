@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLES, finished
+from conftest import EXAMPLES, finished, table
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plans import GOOD, line, plan, times
@@ -368,17 +368,7 @@ def test_the_command_prints_what_it_wrote(run, tmp_path, form):
         assert ran.data == json.loads((tmp_path / "tests/tests.json").read_text())
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (["--tool", "iozone"], 2, "found 'iozone', expected one of fio"),
-        (["--scale", "nodes"], 2, "found 'nodes', expected one of full, 1node"),
-        (["--client-memory", "2 s"], 2, "--client-memory"),
-        (["--repeats", "0"], 2, "--repeats: found 0"),
-        (["--allowed-deviation", "2"], 2, "--allowed-deviation"),
-        (["--hosts", "nothing.txt"], 1, "--hosts: nothing.txt: cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("words", "code", "message"), table("acceptance/refused.yaml")["bad_options_are_one_line"])
 def test_bad_options_are_one_line(run, tmp_path, words, code, message):
     ran = run("accept", plan(tmp_path), "-o", "tests", *words)
     assert ran.code == code

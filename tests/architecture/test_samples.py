@@ -1,7 +1,7 @@
 """One meaning of a sample: by catalog id and by its own config, a model answers per image, window, utterance or token."""
 
 import pytest
-from conftest import CATALOG, first, refused
+from conftest import CATALOG, first, refused, table
 from test_counts import PUBLISHED
 from test_hostile_configs import CONFIGS
 
@@ -129,14 +129,7 @@ def test_an_utterance_needs_its_frames():
     assert 2 < two / one < 2.1
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"model": "vit-large-patch16-224", "sequence_length": 50, "sample_bytes": 1e5}, "whose samples are not text"),
-        ({"model": "llama2-7b", "sample_bytes": "32kB"}, "one sample of llama2-7b is one token; set --bytes-per-token"),
-        ({"model": "qwen3-0.6b", "sample_bytes": "32kB"}, "one sample of qwen3-0.6b is one token; set --bytes-per-token"),
-    ],
-)
+@pytest.mark.parametrize(("options", "words"), table("architecture/refused.yaml")["another_sample_is_refused"])
 def test_another_sample_is_refused(options, words):
     with refused(words, error=UsageError):
         ingest.bw(gpu="h100", **options)

@@ -172,8 +172,18 @@ def test_bad_usage_exits_with_2(run, tmp_path, line, said):
     assert said in ran.refusal
 
 
+@pytest.mark.parametrize("words", table("cli/hostile_words.yaml"), ids=" ".join)
+def test_no_refusal_sends_a_terminal_what_a_user_or_a_file_wrote(run, words):
+    """Escape sequences, marks that turn letters around and line breaks, in every place for a name."""
+    hostile = "\x1b[31mred\x07\x9b1m\u202eevil\n2nd\u2028x"
+    ran = run(*(word.replace("HOSTILE", hostile) for word in words))
+    assert ran.code in (1, 2)
+    assert [letter for letter in ran.out + ran.err if not letter.isprintable() and letter != "\n"] == []
+    assert [line for line in ran.err.splitlines() if not line.startswith("ingest: ")] == []
+
+
 def test_a_cyclic_quantity_cannot_be_asked_into_being(run):
-    ran = run(*JOB, "--set", "gpus=100", "--set", "nodes=10", "--format", "json")
+    ran = run(*JOB[:-2], "--set", "gpus=100", "--set", "nodes=10", "--format", "json")
     assert ran.code == 0
     assert ran.data["results"]["gpus"]["value"] == 100
 

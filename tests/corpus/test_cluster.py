@@ -72,6 +72,19 @@ def test_workers_that_are_killed_lose_nothing(distributed, cluster, corpus, alon
     assert figures(spread) == alone
 
 
+def test_a_result_that_is_lost_once_it_is_here_counts(distributed, cluster, corpus, alone, small, monkeypatch):
+    whole = distributed.Client._gather
+
+    async def gathered(client, futures, **how):
+        found = await whole(client, futures, **how)
+        for one in futures:
+            one._state.lose()  # as where its worker dies at that moment
+        return found
+
+    monkeypatch.setattr(distributed.Client, "_gather", gathered)
+    assert figures(measure(corpus, tokenizer=small, scheduler=cluster.scheduler_address, exact=True)) == alone
+
+
 def test_nobody_at_the_address_is_one_line(corpus, small, monkeypatch):
     monkeypatch.setattr("ingest.corpus.counting.runners.CONNECT_SECONDS", 1)
     with pytest.raises(IngestError, match=r"^--scheduler: no scheduler answers at 'tcp://127\.0\.0\.1:9' within 1 s$"):

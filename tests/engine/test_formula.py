@@ -19,11 +19,13 @@ from ingest.engine.registry import (
     formula,
     input_quantity,
     is_quantity,
+    read_value,
     solve,
     steps_below,
     unit_of,
 )
 from ingest.errors import CyclicQuantity, IngestError, MissingQuantity, UsageError
+from ingest.units import COUNTED
 
 
 @pytest.fixture
@@ -81,6 +83,12 @@ def test_a_cyclic_quantity_is_refused_with_its_circle(own_registry):
     formulas["ouroboros"] = Formula("ouroboros", lambda ouroboros: ouroboros, ("ouroboros",), "1", "definition", "")
     with pytest.raises(CyclicQuantity, match="ouroboros needs ouroboros"):
         solve("ouroboros", {})
+
+
+def test_a_mean_of_what_comes_whole_is_marked():
+    counted = {name: one for name, one in {**FORMULAS, **INPUTS}.items() if one.unit in COUNTED}
+    assert [name for name, one in counted.items() if one.meaning.startswith("Mean ") and not one.mean] == []
+    assert [read_value("rollout_tokens", written) for written in ("2.000k", "1.5")] == [2000, 1.5]
 
 
 def test_no_shipped_quantity_is_cyclic():

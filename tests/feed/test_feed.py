@@ -177,11 +177,11 @@ def test_a_sample_of_several_parts():
     parts = {"images_per_sample": 16, "image_tokens": 144, "image_bytes": 1e5, "bytes_per_token": 4, "tokens_per_sample": 4096}
     mixed = feed(samples_per_second=1, gpus_per_node=8, batch=1, steps=20, set=parts).results["amplified_read_bandwidth"]
     assert mixed.value == pytest.approx(8 * (1.6e6 + 7168))
-    assert values(set={**parts, "sample_bytes": 1e5})["amplified_read_bandwidth"] == pytest.approx(8 * 200 * 1e5)
+    assert values(set=parts)["amplified_read_bandwidth"] == pytest.approx(8 * 200 * 1e5)
 
 
 def test_what_a_shuffle_asks_of_host_and_storage():
-    whole = {"samples_per_file": 2000, "sample_bytes": 1e5}
+    whole = {"samples_per_file": 2000}
     buffer = values(shuffle="buffer=1000", set=whole, workers=4)
     assert (buffer["shuffle_bytes_per_node"], buffer["mixing_score"]) == (1000 * 1e5 * 4 * 8, 0.5)
     assert values(shuffle="block=4000", set=whole)["shuffle_block_bytes"] == 4e8

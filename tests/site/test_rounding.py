@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import openpyxl
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,25 +31,7 @@ def rounded(value, digits=3):
     return solve("rounded_requirement", {"computed_requirement": value, "significant_digits": digits})
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "expected"),
-    [
-        (281.3e9, 3, 282e9),
-        (281.3e9, 2, 290e9),
-        (302e9, 3, 302e9),
-        (302_000_000_000.0001, 3, 302e9),
-        (1_835_500.9999999995, 3, 1_840_000),
-        (1_840_000, 3, 1_840_000),
-        (999.5, 3, 1000),
-        (1000.0000000001, 3, 1000),
-        (40_607_658, 3, 40_700_000),
-        (7.231, 3, 7.24),
-        (0.0453967, 3, 0.0454),
-        (0, 3, 0),
-        (1e-300, 3, 1e-11),
-        (3, 2, 3),
-    ],
-)
+@pytest.mark.parametrize(("value", "digits", "expected"), table("site/cases.yaml")["a_value_is_rounded_up"])
 def test_a_value_is_rounded_up(value, digits, expected):
     assert rounded(value, digits) == expected
 

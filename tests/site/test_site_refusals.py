@@ -63,6 +63,16 @@ def test_settings_and_names_that_are_wrong():
         ingest.plan(SITE, samples=0).explain("R-REED-01")
 
 
+def test_counts_with_a_point_are_named_as_such_and_nothing_else(tmp_path):
+    counts = "years: 5.000\njobs: {a: {checkpoint: {keep: 3.000}, cluster: main, model: resnet50, nodes: 2}}\n"
+    text = f"{counts}clusters: {{main: {{node: dgx-h100, count: 8}}}}\nstorage: {{protection: {{data: 8.000, parity: 2}}}}\n"
+    (tmp_path / "site.yaml").write_text(text)
+    with pytest.raises(IngestError) as found:
+        ingest.plan(tmp_path / "site.yaml")
+    said = [line.partition(": found ")[2] for line in str(found.value).splitlines()]
+    assert said == [f"'{n}.000', expected a count without a point; did you mean '{n}000'?" for n in (5, 3, 8)]
+
+
 HOSTILE = (None, True, False, 0, -1, 1.5, float("nan"), float("inf"), 10**400, "", "0", "-3", "30 s", "30 min", "nfs",
            "\x00", "a" * 3000, [], ["a"], {}, {"typical": 1}, {"low": 2, "typical": 1}, {1: 2}, {"unheard": 1},
            datetime.date(2027, 1, 1))  # fmt: skip

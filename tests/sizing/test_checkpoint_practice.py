@@ -37,18 +37,7 @@ def interrupted(gpus):
 
 
 @pytest.mark.parametrize(
-    ("gpus", "entries"),
-    [
-        (4, ["rsc-1-jobs-8"]),
-        (8, ["rsc-1-jobs-8"]),
-        (90, ["rsc-1-jobs-1024", "rsc-1-jobs-8"]),
-        (1024, ["rsc-1-jobs-1024"]),
-        (3135, ["llama3", "rsc-1-jobs-1024"]),  # assumed: 2.79 interrupts a day, where 1,024 GPUs have 3.04
-        (9600, ["llama3", "rsc-1-jobs-1024"]),  # derived: 8.6 interrupts a day, where 16,384 GPUs have 7.8
-        (16384, ["llama3"]),
-        (65536, ["ft-hsdp-100k", "llama3"]),
-        (131072, ["ft-hsdp-100k"]),
-    ],
+    ("gpus", "entries"), table("sizing/cases.yaml")["the_failure_rate_is_that_of_the_published_sizes_next_to_the_job"]
 )
 def test_the_failure_rate_is_that_of_the_published_sizes_next_to_the_job(gpus, entries):
     answer = interrupted(gpus)

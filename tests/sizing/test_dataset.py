@@ -122,7 +122,8 @@ def test_a_measurement_alone_is_the_size_of_its_own_corpus(measured):
 
 
 @pytest.mark.parametrize(
-    ("size", "low", "warned"), [(50e3, 3.41, True), (491_519, 3.41, True), (491_520, 3.41, False), (491.52e6, 3.98, False)]
+    ("size", "low", "warned"),
+    [(500, 0.1, True), (50e3, 2.427, True), (491_519, 3.41, True), (491_520, 3.41, False), (491.52e6, 3.98, False)],
 )
 def test_little_text_stands_for_more_with_a_range_and_for_itself_without(measured, size, low, warned):
     assert measurement_file.LITTLE_BYTES == estimators.FEWEST_DRAWS * estimators.BLOCK_BYTES

@@ -71,16 +71,7 @@ def test_operations_that_the_user_gives_hold_at_any_length(given):
 
 @pytest.mark.parametrize(
     ("words", "options", "samples", "said"),
-    [
-        ("has 15 samples for 16 GPUs", {"nodes": 2}, 15, True),
-        ("has 16 samples for 16 GPUs", {"nodes": 2}, 16, False),
-        # DGX H100: 2.048 TB; a million samples of 1.024 MB are half of it.
-        ("fits in the memory of one node", {"sample_bytes": "1.02 MB"}, 1_000_000, True),
-        ("fits in the memory of one node", {"sample_bytes": "1.03 MB"}, 1_000_000, False),
-        ("fits in the memory of one node", {"cache_hit": 0.5}, 524_288, False),
-        ("an epoch takes", {"samples_per_second": 100}, 47_990, True),
-        ("an epoch takes", {"samples_per_second": 100}, 48_010, False),
-    ],
+    table("sizing/cases.yaml")["data_sets_that_are_too_small_or_fit_in_memory_are_said"],
 )
 def test_data_sets_that_are_too_small_or_fit_in_memory_are_said(words, options, samples, said):
     answer = ingest.bw(model="cosmoflow", gpu="h100", **options, set={"dataset_samples": samples})

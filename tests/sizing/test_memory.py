@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA
+from conftest import LLAMA, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -281,27 +281,7 @@ def test_groups_of_hybrid_sharding_hold_the_model_or_do_not(group, fits):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"model": None, "set": {"parameters": 1e9}}, "the layers of Your model are not known"),
-        ({"recompute": "some"}, "expected one of none, selective, full, norm, latent"),
-        ({"recompute": "norm,full"}, "found 'full', expected one of norm, latent, activation, mlp, expert"),
-        ({"expert_tensor_parallel": 1}, "expert-tensor-parallel: found 1, expected a model with experts"),
-        ({"set": {"input_narrowing": 1.01}}, "input_narrowing"),
-        ({"recompute_layers": 4}, "recompute-layers: found --recompute none, expected full"),
-        ({"attention": "slow"}, "expected one of flash, scores"),
-        ({"gpus": 12, "context_parallel": 8}, "a divisor of the 12 replicas"),
-        ({"micro_batch": 0}, "--micro-batch"),
-        ({"recipe": "2", "optimizer": "muon"}, "found muon with recipe inference-2, which trains nothing"),
-        ({"recipe": "bf16-only", "optimizer": "adamw-fp32"}, "found adamw-fp32 with recipe bf16-only, whose weights take 2 B"),
-        ({"lora_rank": 8}, "lora-rank: found 8 with adamw, which trains the whole model"),
-        ({"lora_rank": 0.5, "recipe": "lora"}, "lora-rank: found 0.5, expected a whole number from 1"),
-        ({"lora_targets": "qq", "recipe": "lora"}, "lora-targets: found 'qq', expected one of"),
-        ({"frozen": "vision"}, "frozen: found 'vision', expected one of"),
-        ({"frozen": "embedding", "recipe": "lora"}, "whose model is frozen already"),
-        ({"algorithm": "grpo"}, "algorithm: found grpo, whose rollouts take weights and key-value caches"),
-        ({"loss": "slow"}, "loss: found 'slow', expected one of fused, chunked, plain"),
-    ],
+    ("options", "told"), table("sizing/refused.yaml")["a_step_that_cannot_be_meant_or_contradicts_its_recipe_is_refused"]
 )
 def test_a_step_that_cannot_be_meant_or_contradicts_its_recipe_is_refused(options, told):
     with pytest.raises(ingest.errors.IngestError, match=told):

@@ -231,12 +231,14 @@ class ClusterRunner(Runner):
             # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
                 task = self.client.submit(_task, self.task, pure=False)
-            workers = self.client.get_executor(pure=False)
             most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
 
             def start(number: int) -> Future[ShardCount]:
-                future: Future[ShardCount] = workers.submit(count_one, task, self.shards[number])
-                return future
+                counted: Future[ShardCount] = Future()
+                self.client.loop.add_callback(
+                    _hand_over, self.client.submit(count_one, task, self.shards[number], pure=False), counted
+                )
+                return counted
 
             for counted in in_any_order(start, numbers, most, lambda: None):
                 moved(self.shards.stored_bytes(counted.number))
@@ -247,6 +249,14 @@ class ClusterRunner(Runner):
             raise IngestError(f"--scheduler: {one_line(error)}") from None
         finally:
             self.client.close()
+
+
+async def _hand_over(remote: Any, counted: Future[ShardCount]) -> None:
+    """Settle a future by one of the cluster; its executor asks for the status after the result, which may be lost by then."""
+    try:
+        counted.set_result(await remote)
+    except Exception as error:
+        counted.set_exception(error)
 
 
 def _task(task: CountingTask) -> CountingTask:

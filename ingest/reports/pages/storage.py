@@ -295,7 +295,7 @@ def _row(one: Fit) -> tuple[str, ...]:
     for figure in one.figures.values():
         # With its mark: a bound, or a value that is only recalled.
         mark, recalled = "≤" if figure.at_most else "", "*" if figure.recalled else ""
-        absent = "unknown" if figure.needed else "–"
+        absent = f"≥{figure.links}" if figure.links else "unknown" if figure.needed else "–"
         value = figure.value
         figures.append(absent if value is None else f"{mark}{display(value, figure.unit, binary=False, digits=3)}{recalled}")
     if one.figures["usable"].value is None and not one.figures["usable"].needed:

@@ -298,7 +298,7 @@ window.Ingest = (() => {
     const words = command(tab, values);
     if (error instanceof $.Beyond) return { ok: false, beyond: true, error: `${of("reports.labels", "capitalised")(error.message)}; the command line answers it.`, command: words };
     if (!(error instanceof of("errors", "IngestError"))) throw error;
-    const line = of("errors", "shortened")(text(error.message).split(/\s+/).join(" "), 292);
+    const line = of("errors", "shortened")(text(error.message).split(/\s+/).join(" ").replace(/\p{C}/gu, "\ufffd"), 292);
     const named = /^--([a-z-]+)/.exec(line), field = named && forms[tab].find(({ name }) => name === named[1].replace(/-/g, "_"));
     return { ok: false, error: line, field: field?.name, command: words };
   }
