@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,6 +55,13 @@ OLD, LONG = 90 * 86_400, 30 * 86_400
 ALIKE = 0.5
 #: Seconds that the clock of a script cuts off.
 WHOLE_SECONDS = 2
+#: What a script meters: start of its machine, seconds since then, four counts of its tools, and that of the clients. Share by
+#: which a count may differ, and least share of it that was counted at all.
+METERS, METERED = 7, 0.02
+#: Bytes of a sampled piece, and share by which random contents may pack, or pieces be equal; share of a run to the next one.
+PIECE, PACKED, IDLE = 65_536, 0.1, 0.5
+#: File systems, as `stat -f` names them, whose requests pass the kernel's count of those of storage.
+ON_DISKS = ("ext2/ext3", "xfs")
 #: File systems in memory, as `stat -f` names them, and their usual folders.
 IN_MEMORY = ("tmpfs", "ramfs")
 MEMORY_FOLDERS = re.compile(r"(?:^|[\s=\"'])(?:/dev/(?:shm|ram\d*|zero|null)|/run)(?:[/\s\"']|$)")
@@ -96,6 +103,9 @@ class Record(NamedTuple):
     host: str
     file_system: str
     hashes: Mapping[str, str]  # path below the folder of results -> sha256
+    #: `turn` of how many of one start, the process of this `script`, METERS `before` and `after`, and `contents`: bytes of a
+    #: sample when packed, its bytes, and how many of its pieces differ
+    metered: Mapping[str, tuple[float, ...]]
 
 
 @cache
@@ -104,8 +114,10 @@ def _records(path: Path) -> Mapping[str, Record]:
     found: dict[str, Record] = {}
     for line in read_text(path, WRITTEN_BY_SCRIPTS).splitlines():
         words = line.split()
-        if line.startswith("# ") and len(words) == 6 and words[1].isdigit() and words[2].isdigit():
-            found[words[5]] = Record(float(words[1]), float(words[2]), words[3], words[4], {})
+        if line.startswith("# ") and len(words) >= 6 and words[1].isdigit() and words[2].isdigit():
+            pairs = (word.partition("=") for word in words[6:])
+            metered = {name: tuple(map(float, re.findall(r"\d+(?:\.\d+)?", value))) for name, _, value in pairs}
+            found[words[5]] = Record(float(words[1]), float(words[2]), words[3], words[4], {}, metered)
         elif found and len(words) == 2:
             list(found.values())[-1].hashes[words[1]] = words[0]  # type: ignore[index]
     return found
@@ -136,6 +148,7 @@ def counted_runs(
     by_id = {test.id: test for test in tests}
     reasons: dict[str, str] = {}
     evidence: list[Evidence] = []
+    metered: list[tuple[str, str, Record, bool]] = []
     contents = {path: content for content, path in read.items()}
     parts = re.compile(r"(\d{1,9})")
     # Run 2 before run 10.
@@ -151,13 +164,20 @@ def counted_runs(
             reasons.setdefault(run.test, why)
         else:
             runs[run.test].append(run)
+        script = "".join(by_id[run.test].files.values()) if run.test in by_id else ""
+        if record and "meters()" in script:  # scripts of earlier packs meter nothing
+            before, after, part = (record.metered.get(name, ()) for name in ("before", "after", "contents"))
+            whole = len(before) == len(after) == METERS and (" sample " not in script or len(part) == 3)
+            if whole and " sample " in script and by_id[run.test].scale == "full":
+                whole = part[1] > 0 and after[-1] > before[-1]
+            metered.append((run.test, Path(run.file).name, record, whole))
     for ident, missing in _gaps(seen, recorded_runs).items():
         why = f"runs left out: {missing}, expected each number from 1, or {ident}.runN{EXPLAINED} that explains run N"
         for run in runs.pop(ident, []):
             refused[run.file] = why
         runs[ident], reasons[ident] = [], why
         evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
-    return CountedRuns(runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs)))
+    return CountedRuns(runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs), *_unmetered(metered)))
 
 
 def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:
@@ -215,6 +235,56 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
         yield f"hosts: found {listed(odd)}, expected those of its script: {listed(names, 8)}"
     if record.file_system in IN_MEMORY:
         yield f"file system: found {record.file_system}, which is in memory"
+    yield from _unlike_meters(run, record, test)
+
+
+def _unlike_meters(run: Run, record: Record, test: AcceptanceTest | None) -> Iterator[str]:
+    """Where a result does not agree with what its script metered: the kernel's clock and counters, and contents of files."""
+    before, after, contents = (record.metered.get(name, ()) for name in ("before", "after", "contents"))
+    if len(contents) == 3 and contents[1]:
+        packed, plain, distinct = contents
+        if packed < plain * (1 - PACKED):
+            yield f"contents: found files that pack to {packed / plain:.0%}, expected random contents"
+        elif distinct < plain / PIECE * (1 - PACKED):
+            yield f"contents: found {distinct:,.0f} distinct pieces of {plain / PIECE:,.0f}, expected random contents"
+    if not len(before) == len(after) == METERS:
+        return
+    took, *gained = (last - first for first, last in zip(before[1:], after[1:], strict=True))
+    if abs(took - (record.ended - record.began)) > SKEW or abs(before[0] + before[1] - record.began) > SKEW:
+        yield "clock: found another time than that of the kernel of its machine, which the script recorded too"
+    asked, stored, carried = gained[0] + gained[1], gained[2] + gained[3], gained[4]
+    moved = sum(load.rate * (load.seconds or 0) for load in run.loads if load.unit == "B/s")
+    if test is None or test.scale == "full":
+        seen, whose = carried, "the counters of the clients"
+    else:
+        # Asynchronous requests are not among those asked for; file systems on local disks count those of storage.
+        local = record.file_system in ON_DISKS
+        seen, whose = (stored, "storage") if local else (max(asked, stored), "the kernel")
+        if not local and any(load.depth != 1 for load in test.loads):
+            return
+        # Processes that another one than the script starts, such as a scheduler's, are not counted.
+        seen *= test.tool in ("fio", "elbencho") or seen > moved * METERED
+    if seen and moved > seen * (1 + METERED):
+        yield f"bytes: found {display(moved, 'B')}, expected at most the {display(seen, 'B')} that {whose} counted"
+
+
+def _unmetered(records: Sequence[tuple[str, str, Record, bool]]) -> Iterator[str]:
+    """What scripts did not meter, and where they made more runs than those that are there.
+
+    Of each run the test, the name of its result, its record, and whether this has all that the script meters.
+    """
+    if bare := sorted({test for test, _, _, whole in records if not whole}):
+        yield f"counters or samples are missing next to the results, which may be of another job: {listed(bare)}"
+    starts = grouped(((test, one.host, one.metered.get("script")), (name, one)) for test, name, one, _ in records)
+    for (test, _, script), some in starts.items():
+        turns = [one.metered.get("turn", (1, 1)) for _, one in some]
+        if script and (lacking := sorted({*range(1, int(turns[0][-1]) + 1)} - {int(turn[0]) for turn in turns})):
+            told = listed(map(str, lacking))
+            yield f"{test}: turns {told} of one start of its script left no run, which may have been left out"
+        for (_, earlier), (name, later) in pairwise(sorted(some, key=lambda one: one[1].began)):
+            idle = later.began - earlier.ended
+            if script and idle > (earlier.ended - earlier.began) * IDLE + WHOLE_SECONDS:
+                yield f"{test}: nothing ran for {idle:,.0f} s before {name}: a run may have been left out"
 
 
 def _gaps(seen: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:

@@ -217,7 +217,8 @@ def _answer(field: form.FormField, line: SheetLine, unit: ResponseUnit | None) -
         )
         if read.value is None:
             raise UsageError(f"found {shown}, expected {expected}: {read.why}")
-        number, beside = read.value / unit.factor, read.beside
+        # Words beside a value are told about as a sentence with it.
+        number, beside = read.value / unit.factor, text if read.beside else ""
     whole = field.kind != form.COUNT or (is_value(number) and number >= 1 and number == int(number))
     if not is_value(number) or not whole or (unit is not None and not is_value(number * unit.factor)):
         raise UsageError(f"found {shown}, expected {expected}")
@@ -286,7 +287,7 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
             note = "states no figure" if empty else ""
             return LineVerdict(requirement, ANSWERED if said and not empty else UNANSWERED, None, None, stated, note, reserved)
         # A value against the bound of the term, else the word.
-        kept = vendor_words.bound_kept(requirement.bound, written)
+        kept = vendor_words.bound_kept(requirement.bound, vendor_words.in_unit_of(requirement.bound, written))
         verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
         return LineVerdict(requirement, verdict, None, None, stated, note, reserved)
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
@@ -339,6 +340,7 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     if requirement.priority == ANSWER:
         return  # its words are the answer
     texts, written = [offer.stated.get(form.REMARKS, ""), *offer.beside], offer.stated.get(form.AS_IS, "")
+    written = vendor_words.in_unit_of(requirement.bound, written) if requirement.value is None else written
     if requirement.value is None and vendor_words.bound_kept(requirement.bound, written) is None:
         texts.append(written)
     elif requirement.value is None and vendor_words.is_far(requirement.bound, written):
@@ -437,7 +439,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
         return None if not requests or size in requests else f"states {shown}, which is not asked for"
     # A term in words asks for the numbers of its own sentence alone.
     worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
-    neutral = worded or noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B")
+    alone = requirement.value is None and not found.before and WORDS["amount_alone"].match(found.after)
+    neutral = not alone and (worded or noun.startswith(NEUTRAL) or (size is not None and requirement.unit != "B"))
     return None if is_year or neutral or WORDS["exceeded"].search(found.before) else f"states {shown}, which is not asked for"
 
 

@@ -11,8 +11,10 @@ from outputs import edited, listed_anew
 from plans import plan, times
 
 import ingest
+from ingest.acceptance.tools import runs_in
 
 pytestmark = pytest.mark.usefixtures("short_rehearsal")
+BOOTED = 1_767_600_000
 EDITS, RECORDED = (yaml.safe_load(Path(__file__).with_name(name).read_text()) for name in ("edits.yaml", "recorded.yaml"))
 
 
@@ -29,10 +31,14 @@ def ran(tmp_path_factory):
         path, ident = folder / "tests/results" / name, name.partition(".")[0]
         path.write_text(run["text"])
         path.with_name(f"{ident}.tests.sha256").write_text(f"{made.manifest_hash}  -\n")
+        began, ended = run["ran"]
+        # Of results that were recorded before scripts metered what they run: all that they moved.
+        moved = sum(load.rate * (load.seconds or 0) for one in runs_in(path) for load in one.loads if load.unit == "B/s")
+        meters = f"before={BOOTED},{began - BOOTED},0,0,0,0,0 after={BOOTED},{ended - BOOTED},{moved:.0f},0,0,0,0"
+        turn = name.partition(".run")[2][0]
         with path.with_name(f"{ident}.sha256").open("a") as log:
-            log.write(
-                f"# {run['ran'][0]} {run['ran'][1]} node1 nfs {name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n"
-            )
+            log.write(f"# {began} {ended} node1 nfs {name} turn={turn}/2 script=9 {meters} contents=65600,65536,1\n")
+            log.write(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n")
     return folder / "tests"
 
 

@@ -140,8 +140,13 @@ RESERVATIONS = [
     ({"Comply": None}, "with reservations", ("Comply is blank",)),
     ({"Comply": "Yes, with caveats"}, "with reservations", ("beside the answer: with caveats", "limits: 'caveats'")),
     ({"Comply": "Y"}, "met", ()),
-    ({"As-is_value": "up to 110 B/s"}, "with reservations", ("beside the answer: up to", "limits: 'up to'")),
-    ({"As-is_value": "110 bytes per second guaranteed"}, "met", ("beside the answer: guaranteed",)),
+    ({"As-is_value": "up to 110 B/s"}, "with reservations", ("beside the answer: up to 110 B/s", "limits: 'up to'")),
+    ({"As-is_value": "110 bytes per second guaranteed"}, "met", ("beside the answer: 110 bytes per second guaranteed",)),
+    ({"As-is_value": "110 B/s with 20 clients"}, "met", ("beside the answer: 110 B/s with 20 clients",)),
+    ({"As-is_value": "110 B/s usable"}, "met", ("beside the answer: 110 B/s usable",)),
+    ({"As-is_value": "110 B/s with 65 clients"}, "with reservations",
+     ("beside the answer: 110 B/s with 65 clients", "states 65 clients, where the requirement has 64")),
+    ({"As-is_value": "2 × 55"}, "with reservations", ("beside the answer: 2 × 55", "states 55, which is not asked for")),
     ({"Software_and_version": "6.1, planned for autumn"}, "with reservations",
      ("Software and version: 6.1, planned for autumn; limits: 'planned', 'autumn'",)),
     ({"Comply": None, "Measured_or_projected": "projected", "Remarks": "a\nb"}, "with reservations",
@@ -164,6 +169,15 @@ RESERVATIONS = [
 def test_what_does_more_than_confirm_is_left_to_a_person(fields, verdict_, expected):
     found = verdict(required(100), **{"Comply": "yes", "As-is_value": 110, **fields})
     assert (found.verdict, found.reservations) == (verdict_, expected)
+
+
+@pytest.mark.parametrize(("bound", "written", "verdict_"), [
+    ("at least 5 years", "5", "met"), ("at least 5 years", "3", "missed"), ("at least 5 years", "26", "with reservations"),
+    ("at most 4 h", "0.8", "met"), ("at most 4 h", "0.7", "with reservations"),
+])  # fmt: skip
+def test_a_number_alone_has_the_unit_of_the_bound_that_it_is_of_the_size_of(bound, written, verdict_):
+    term = replace(required(100), value=None, unit="", bound=bound)
+    assert judge(term, offer(Comply="yes", **{"As-is_value": written}), False).verdict == verdict_
 
 
 def test_a_person_decides_on_reservations_and_on_nothing_else():

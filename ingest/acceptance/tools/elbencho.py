@@ -40,9 +40,9 @@ def job_files(task: Task) -> dict[str, str]:
     run += RANDOM if load.operation == "write" else ""
     if not load.on_data:
         removing = f"elbencho {hosts}-t 1 -F {paths}"
-        return own_script(task, "elbencho", [*repeated(task, ".json", [run]), removing])
+        return own_script(task, "elbencho", [*repeated(task, ".json", [run], data=""), removing])
     fill = f"elbencho {hosts}-t {USUAL_THREADS} -s {each} --direct -w -b {task.fill_bytes()} --label fill.fill{RANDOM} {paths}"
-    runs = repeated(task, ".json", [run], drops=True)
+    runs = repeated(task, ".json", [run], drops=True, data="")
     if task.rehearsal:
         return own_script(task, "elbencho", [fill, *runs])
     return data_scripts(task, "elbencho", "data", [fill], [ROTATED, *runs])

@@ -89,7 +89,10 @@ def job_files(task: Task) -> dict[str, str]:
     run = f'fio {client}--output-format=json --output="$RESULTS/{ident}.run$run.json" "$here/{ident}.fio"'
     logs = f'"$RESULTS/{ident}.run$run{LOGS}"'
     kept = [f"mkdir -p {logs}", f"mv {ident}*_bw.*.log* {logs}"] if task.setting.logs_seconds and load.operation in DATA else []
-    lines = repeated(task, ".json", [*_together(task, run), *kept], drops=drops)
+    # Servers run in folders of their clients; a rehearsal runs in that of the test.
+    data = ("" if task.rehearsal else "fio/*/") + (task.data_name if task.on_data else load.name)
+    held = data if load.operation in DATA else None
+    lines = repeated(task, ".json", [*_together(task, run), *kept], drops=drops, data=held)
     body = [filling, *lines] if fill and task.rehearsal else lines
     files[f"fio/{ident}.sh"] = script(ident, load.clients, task.rehearsal, body, drops=drops)
     return files

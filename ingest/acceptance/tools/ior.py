@@ -51,7 +51,7 @@ def job_files(task: Task) -> dict[str, str]:
     start = launch(load.clients, load.threads, task.rehearsal)
     if not load.on_data:
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
-        return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run])])
+        return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run], data="")])
     name = task.data_name if task.rehearsal or load.files == "shared" else f"data-{load.threads}"
     order = "-z " if load.pattern == "random" else ""
     fill = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" -w -e -t {task.fill_bytes()}'
@@ -59,7 +59,7 @@ def job_files(task: Task) -> dict[str, str]:
     others = "-r" if load.files == "shared" and order else "-r -C"
     how = others if load.operation == "read" else "-w -E -e"
     run = f'$LAUNCH ior {common} -k -o "$TARGET/{name}" {how} {order}-t {load.io_bytes} {timed} {output}'
-    runs = repeated(task, ".txt", [label, run], drops=True)
+    runs = repeated(task, ".txt", [label, run], drops=True, data="")
     if task.rehearsal:
         return own_script(task, "ior", [start, fill, *runs])
     return data_scripts(task, "ior", name, [launch(task.data_clients, load.threads, False), fill], [start, *runs])

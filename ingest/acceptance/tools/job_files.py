@@ -145,14 +145,21 @@ def data_scripts(task: Task, tool: str, data: str, filling: Iterable[str], runni
     }
 
 
-def repeated(task: Task, ending: str, commands: Iterable[str], *, drops: bool = False) -> Iterator[str]:
-    """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal."""
+def repeated(
+    task: Task, ending: str, commands: Iterable[str], *, drops: bool = False, data: str | None = None
+) -> Iterator[str]:
+    """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal.
+
+    Of files whose paths below TARGET begin with `data`, contents are sampled during the run.
+    """
     yield f"for turn in $(seq {task.setting.repeats}); do"
     yield f'  free "{ending}"'
     if drops and not task.rehearsal:
         yield '  sh -c "$DROP_CACHES"'
+    if data is not None:
+        yield f"  sample {(task.load.seconds or 0) / 4:g} '{data}' > /dev/null 2>&1 & sampling=$!"
     yield from (f"  {command}" for command in commands)
-    yield f'  list "{ending}"'
+    yield f'  list "{ending}" {task.setting.repeats}'
     yield "done"
 
 
@@ -221,8 +228,8 @@ def clock_of(written: str) -> float | None:
 
 
 #: Share by which figures that a tool rounds may differ, as phases may exceed its whole time, beside the seconds that its clock
-#: cuts off; and how often, and beside how many seconds, phases must fill it.
-ROUNDED, CUT_SECONDS, FILLED, BESIDE_SECONDS = 0.05, 2, 0.5, 60
+#: cuts off; and the share of it, beside so many seconds, that phases must fill: mean rates that vary understate their time.
+ROUNDED, CUT_SECONDS, FILLED, BESIDE_SECONDS = 0.05, 2, 0.75, 60
 
 
 def unlike_span(began: str, ended: str, phases: float, *, all_timed: bool = False) -> Iterator[str]:
