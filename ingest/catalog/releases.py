@@ -263,7 +263,7 @@ class Releases:
         return self.based.setdefault(written, ids[0]) if ids else None
 
     def _another(self, owner: str, written: str, spelling: str, found: str) -> bool:
-        """Whether a name is not the release found: an owner's of a family and size alone, or `phi2-7b`, no Phi of 2.7B."""
+        """Whether a name is not the release found: an owner's draft, or a family and size alone, or `phi2-7b`, no Phi 2.7B."""
         row = self.rows.get(found)
         if row is None:
             return False
@@ -274,7 +274,7 @@ class Releases:
         if not owner or re.fullmatch(_CONVERTING, owner) or any(name.lower().startswith(f"{owner}/") for name in row.names):
             return False
         beside = [word for word in spelling.split(" ") if word not in words(row.model_type).split(" ")]
-        return bool(beside) and all(word in _SIZES for word in beside)
+        return bool(beside) and (all(word in _SIZES for word in beside) or bool(re.search(r"dspark|dflash|eagle", spelling)))
 
     def hint(self, written: str, what: str = "model") -> str:
         """The refusal of an unknown name: the three nearest ids, and the hub for a name of its form; empty without either."""
