@@ -69,8 +69,8 @@ computed_quantity("layer_activation_bytes",
     where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False,
     needs="tokens_in_flight activation_width common_elements sequence_ranks split_elements unfused_share unfused_elements "
     "tensor_parallel mask_width masked_elements input_narrowing narrowed_common_elements narrowed_split_elements",
-    example="layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288, 0, 0, 0)"
-    " / (2048 * 12_288 / 8), layer_activation_bytes(1, 2, 4, 1, 12, 0, 0, 1, 0, 0, 1, 2, 3) -> (34.0, 27.0)")  # fmt: skip
+    example="[layer_activation_bytes(8, 2, 4, 8, 12, 0, 0, 8, *rest) for rest in ((1, 2, 0, 0, 0), (1, 2, 1, 2, 3))]"
+    " -> [34.0, 29.0]")  # fmt: skip
 computed_quantity("score_bytes",
     "tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel", "B/GPU",
     "Attention scores of one micro-batch over all layers, where they are kept.", source=KORTHIKANTI,
