@@ -115,8 +115,8 @@ computed_quantity("first_stage_share",
     "Layers in flight on the fullest of the first stages, over all layers; spare layers go to the stages behind the first.",
     source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not",
     needs="transformer_layers pipeline_parallel virtual_stages micro_batches",
-    example="first_stage_share(96, 8, 1, 1000), first_stage_share(96, 8, 2, 1000), first_stage_share(96, 8, 1, 4), "
-    "round(first_stage_share(126, 16, 1, 1000) * 126) -> (1.0, 1.4375, 0.5, 120)")  # fmt: skip
+    example="[round(first_stage_share(*one) * one[0]) for one in ((96, 8, 1, 1000), (96, 8, 2, 1000), (96, 8, 1, 4), "
+    "(126, 16, 1, 1000))] -> [96, 138, 48, 120]")  # fmt: skip
 computed_quantity("last_stage_share",
     "minimum((pipeline_parallel * (virtual_stages - 1) + 1) / virtual_stages, micro_batches)"
     " * ceil(transformer_layers / pipeline_parallel) / transformer_layers", "1",
