@@ -142,7 +142,7 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
     Raises TypeError: an option that the table does not have, as Python says it of a parameter; UsageError: `set` states the
     quantity of an option that is given.
     """
-    known = _defaults(table)  # type: ignore[arg-type]
+    known = {one.name: one.default for one in options_in(table)}  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
@@ -159,11 +159,6 @@ def each_stated_once(table: type, asked: Mapping[str, Any], names: Collection[st
         if one.declared is not None and asked.get(one.name) not in (None, one.default):
             for quantity in {one.declared.quantity, *one.declared.sets.split()}.intersection(names):
                 raise option_error(one.name, f": found with {where} {quantity}, expected one of them")
-
-
-@cache
-def _defaults(table: Any) -> dict[str, Any]:
-    return {one.name: one.default for one in options_in(table)}
 
 
 def quantities_in(table: type) -> dict[str, str]:

@@ -69,8 +69,8 @@ computed_quantity("layer_activation_bytes",
     where="eq. 1, 2 and 4, without the term 5·a·s²·b", above=False,
     needs="tokens_in_flight activation_width common_elements sequence_ranks split_elements unfused_share unfused_elements "
     "tensor_parallel mask_width masked_elements input_narrowing narrowed_common_elements narrowed_split_elements",
-    example="layer_activation_bytes(2048, 2, 4 * 12_288, 8, 12 * 12_288, 0, 0, 8, 1, 2 * 12_288, 0, 0, 0)"
-    " / (2048 * 12_288 / 8), layer_activation_bytes(1, 2, 4, 1, 12, 0, 0, 1, 0, 0, 1, 2, 3) -> (34.0, 27.0)")  # fmt: skip
+    example="[layer_activation_bytes(8, 2, 4, 8, 12, 0, 0, 8, *rest) for rest in ((1, 2, 0, 0, 0), (1, 2, 1, 2, 3))]"
+    " -> [34.0, 29.0]")  # fmt: skip
 computed_quantity("score_bytes",
     "tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel", "B/GPU",
     "Attention scores of one micro-batch over all layers, where they are kept.", source=KORTHIKANTI,
@@ -115,8 +115,8 @@ computed_quantity("first_stage_share",
     "Layers in flight on the fullest of the first stages, over all layers; spare layers go to the stages behind the first.",
     source=KORTHIKANTI, where="sec. 4.2.3: L·(1 + (p − 1)/(p·m)) layers where interleaved, L where not",
     needs="transformer_layers pipeline_parallel virtual_stages micro_batches",
-    example="first_stage_share(96, 8, 1, 1000), first_stage_share(96, 8, 2, 1000), first_stage_share(96, 8, 1, 4), "
-    "round(first_stage_share(126, 16, 1, 1000) * 126) -> (1.0, 1.4375, 0.5, 120)")  # fmt: skip
+    example="[round(first_stage_share(*one) * one[0]) for one in ((96, 8, 1, 1000), (96, 8, 2, 1000), (96, 8, 1, 4), "
+    "(126, 16, 1, 1000))] -> [96, 138, 48, 120]")  # fmt: skip
 computed_quantity("last_stage_share",
     "minimum((pipeline_parallel * (virtual_stages - 1) + 1) / virtual_stages, micro_batches)"
     " * ceil(transformer_layers / pipeline_parallel) / transformer_layers", "1",

@@ -27,7 +27,7 @@ from ingest.sizing.checkpoint_schedule import USUAL_MODE
 from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
 from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
-from ingest.sizing.job import TOKENS, Job, batch_of, by_option, encoding_in
+from ingest.sizing.job import SAMPLE_BYTES, TOKENS, Job, batch_of, by_option, check_sample, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
@@ -250,7 +250,10 @@ class SiteJob:
         if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
             numbers.setdefault("sample_bytes", given["data_sample_bytes"])
         stated = numbers.get("sample_bytes")
-        foreign = foreign_size(model_of(job, self.catalog), job.get("encoding"), stated, job)
+        model = model_of(job, self.catalog)
+        if stated is not None and "sample_bytes" in job:
+            check_sample(Job(settings=settings, numbers={SAMPLE_BYTES: stated.value}), model, None)
+        foreign = foreign_size(model, job.get("encoding"), stated, job)
         if "touched" in job:
             numbers["sample_bytes"] = job["touched"]
         elif foreign is not None:

@@ -409,7 +409,7 @@ def known_quantities(
         known |= from_fields({**named, **encoding_of(model, job.encoding)})
     if model is not None and model.embedding_rows and "embedding_hot_bytes" in {**options, **job.settings}:
         known |= from_fields({name: getattr(model, name) for name in ("embedding_dimension", "embedding_element_bytes")})
-    _check_sample(job, model, node)
+    check_sample(job, model, node)
     known |= {**by_user(options), **job.sample_sizes, **_of_text(job, model)}
     if scaling is not None:
         gpus = solve("gpus", {name: item.value for name, item in {**known, **by_user(job.settings)}.items()})
@@ -433,7 +433,7 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
 MOST_TOKEN_BYTES = 256
 
 
-def _check_sample(job: Job, model: Model | None, node: Node | None) -> None:
+def check_sample(job: Job, model: Model | None, node: Node | None) -> None:
     """Refuse bytes that no sample of the job can have.
 
     Raises UsageError: more than its tokens take, of a model that reads no images, or than the memory of its node.

@@ -16,7 +16,7 @@ import docx
 import openpyxl
 import pytest
 import yaml
-from conftest import EXAMPLES, ROOT, first
+from conftest import EXAMPLES, first
 from offers import ONE_JOB, told
 
 from ingest.acceptance.accept import shown_by
@@ -193,10 +193,7 @@ SEEN = "net\ufffdgnp\ufffd.exe \ufffd  مرحبا"
 
 def test_what_is_invisible_is_marked_alike_in_every_format(tmp_path):
     paths = {suffix: tmp_path / f"rfp.{suffix}" for suffix in FORMATS}
-    model = yaml.safe_load((ROOT / "catalogs/models/cosmoflow.yaml").read_text(encoding="utf-8"))
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/cosmoflow.yaml").write_text(json.dumps({**model, "name": TURNED}), encoding="utf-8")
-    report({**ONE_JOB, "name": TURNED}, output=list(paths.values()), catalogs=tmp_path)
+    report({**ONE_JOB, "name": TURNED}, output=list(paths.values()))
     told = {
         "docx": title_of(paths["docx"]),
         "md": re.sub(r"\\(.)", r"\1", paths["md"].read_text(encoding="utf-8")),

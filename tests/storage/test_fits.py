@@ -168,7 +168,9 @@ def test_a_job_needs_what_bw_requires(gpu):
     job = {"model": "unet3d", "gpu": "h100-sxm", "nodes": 8, "storage": "ddn-ai400x2t"}
     few, all_reads = ingest.fit(**job), ingest.fit(**job, cache_hit=0)
     assert few.needed["read_bandwidth_needed"].value == pytest.approx(8 * 24.63e9 / 600, rel=1e-3)
-    assert few.need.title.endswith(": 328.4 MB/s (313.2 MiB/s), 441.2 GB/s cold caches; data set of 24.63 GB")
+    assert few.need.title.endswith(
+        ": 328.4 MB/s (313.2 MiB/s), 441.2 GB/s cold caches; data set of 24.63 GB; checkpoints not sized: set --write-bandwidth"
+    )
     assert all_reads.needed["read_bandwidth_needed"].value == pytest.approx(441.2e9, rel=1e-3)
 
 

@@ -214,7 +214,8 @@ def test_the_table_shows_what_is_known_marked_where_it_is_recalled(path):
         if one.entry.id not in rows:
             continue
         for text, figure in zip(rows[one.entry.id][1:], one.figures.values(), strict=True):
-            assert (text == "unknown") is (figure.value is None), one.entry.id
+            assert (text == "unknown") is (figure.value is None and not figure.links), one.entry.id
+            assert ("≥" in text) is bool(figure.links), (one.entry.id, text)
             assert ("*" in text, "≤" in text) == (figure.recalled, figure.at_most), (one.entry.id, text)
         # What is not known is never the reason for a rank among those that fit.
         assert one.fits is not True or one.figures["usable"].value is not None

@@ -230,7 +230,7 @@ class ClusterRunner(Runner):
         try:
             # the scheduler computes a lost result again; scattered data are gone with the last worker that held them
             with warnings.catch_warnings(action="ignore", category=UserWarning):  # a vocabulary of over 10 MiB is meant
-                task = self.client.submit(_task, self.task, pure=False)
+                task = self.client.submit(CountingTask, *self.task, pure=False)
             most = max(sum(self.client.nthreads().values()), 1) * SHARDS_AHEAD
 
             def start(number: int) -> Future[ShardCount]:
@@ -257,11 +257,6 @@ async def _hand_over(remote: Any, counted: Future[ShardCount]) -> None:
         counted.set_result(await remote)
     except Exception as error:
         counted.set_exception(error)
-
-
-def _task(task: CountingTask) -> CountingTask:
-    """What the workers count with, as a result that they share."""
-    return task
 
 
 def _greet(address: str) -> None:
