@@ -462,9 +462,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     part = part_counted(given.values())
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
     stated = {**asked, "sizes": sizes != "varied" or None}
-    # A format that can hold both says which; the published files of a corpus of tokens may be of text.
-    several = {"tokens", "text"} <= {*form.holds} and content != "samples"
-    held = f", of {'token ids' if content == 'tokens' else 'text'}" if several else ""
+    held = f", of {content}" if len(form.holds) > 1 else ""  # a format that can hold several says which
     return Answer(
         QUESTION,
         f"Footprint of {corpus.name if corpus is not None else 'a data set'}: {form.name}{held}",

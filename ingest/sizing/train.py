@@ -243,11 +243,10 @@ def train(
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
-        if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token":
-            length = " or, for pairs of sequences, --sequence-length N too" if asked["algorithm"] else ""
-            if not length or asked["sequence_length"] is None:
-                why = f": one sample of {rate.model.id} is one token, expected --tokens N{length}"
-                raise option_error("samples", why)
+        sized = asked["algorithm"] and asked["sequence_length"]
+        if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token" and not sized:
+            why = "expected --tokens N, or for the pairs of --algorithm --sequence-length N too"
+            raise option_error("samples", f": one sample of {rate.model.id} is one token, {why}")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
     beside = preference_inputs(asked["algorithm"], False, rate.model if rate is not None else None, settings)
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
@@ -271,8 +270,8 @@ def train(
     if rate is not None:
         # The plan of its checkpoints tells which weights are trained, too.
         rate = _as_trained(rate, saved, catalog, beside)
-    if beside and "training_samples" in fixed:
-        fixed["training_examples"] = fixed.pop("training_samples")
+    if beside and (pairs := fixed.pop("training_samples", None)) is not None:
+        fixed["training_examples"] = pairs
         numbers, settings = ({name: one for name, one in each.items() if name in fixed} for each in (numbers, settings))
     run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)

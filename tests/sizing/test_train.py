@@ -167,15 +167,11 @@ def test_a_run_that_trains_adapters_computes_two_thirds():
         assert whole / rate(model, algorithm="dpo")[0] == pytest.approx(4 / 3, rel=0.01)
         assert adapted / rate(model, algorithm="dpo", optimizer="lora")[0] == pytest.approx(3 / 2, rel=0.01)
     # A sample is then a pair of sequences; tokens are those of both.
-    pairs, both = (ingest.train("llama3-8b", **{**run, "tokens": None, "algorithm": "dpo", **length})
-                   for length in ({"samples": 60_000}, {"tokens": 120_000 * 8192}))  # fmt: skip
-    assert pairs.results["gpu_hours"].value == pytest.approx(both.results["gpu_hours"].value)
+    for name, length in (("llama3-8b", 8192), ("qwen3-8b", 2048)):
+        asked = {**run, "tokens": None, "algorithm": "dpo", "sequence_length": length}
+        pairs, both = (ingest.train(name, **asked | one) for one in ({"samples": 6e4}, {"tokens": 12e4 * length}))
+        assert pairs.results["gpu_hours"].value == pytest.approx(both.results["gpu_hours"].value)
     assert "DPO" in pairs.title
-    run["sequence_length"] = 2048
-    pairs, both = (ingest.train("qwen3-8b", **{**run, "tokens": None, "algorithm": "dpo", **length})
-                   for length in ({"samples": 10_000}, {"tokens": 20_000 * 2048}))  # fmt: skip
-    assert pairs.results["gpu_hours"].value == pytest.approx(both.results["gpu_hours"].value)
-    del run["sequence_length"]
     assert {"sequences_per_example", "frozen_models"} <= {one["name"] for one in pairs.assumptions}
     # The work of a model that is such a run is its own, and so is a rate that is given.
     assert rate("llama3-70b-lora") == pytest.approx(rate("llama3-70b-lora", optimizer="lora"))

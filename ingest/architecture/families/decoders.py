@@ -462,13 +462,12 @@ def mpt(config: ModelConfig) -> Iterator[TableRow]:
     """MosaicML 2023: ALiBi, norms and matrices without biases."""
     names = ("d_model|hidden_size", "n_layers|num_hidden_layers", "n_heads|num_attention_heads")
     s = multi_head_sizes(config, 2048, 24, 16, 50368, names)
-    config.only("expansion_ratio", 4)
+    config.fixed(expansion_ratio=4, no_bias=True)
     inside = config.part("attn_config")
     if inside is not None:
         inside.ignore("alibi_bias_max", "alibi")
         inside.fixed(qk_ln=False, qk_gn=False, kv_n_heads=s.heads, attn_type="multihead_attention")
     config.ignore("learned_pos_emb", "embedding_fraction", "norm_type")
-    config.only("no_bias", True)
     config.part("ffn_config")
     rows = [*s.attention(), *s.plain(4 * s.hidden, bias=False), *s.norms(2)]
     yield from s.frame(times(s.layers, rows), tied=True)

@@ -39,9 +39,8 @@ def pixtral_tower(config: ModelConfig) -> tuple[int, list[TableRow]]:
     hidden, inner, layers, heads = tower_sizes(config, 1024, 4096, 24, 16, TOWER_NAMES)
     width, patch = even_width(config, hidden, heads), config.repeated("patch_size", 16)
     if config.optional_integer("head_dim") not in (None, width):
-        raise config.refuse(
-            "head_dim", config.data["head_dim"], f"{width:,}, hidden_size over num_attention_heads, as the class has it"
-        )
+        why = f"{width:,}, hidden_size over num_attention_heads, as the class has it"
+        raise config.refuse("head_dim", config.data["head_dim"], why)
     config.ignore("image_size", "projection_dim", "vocab_size")
     layer = [*encoder_attention(config, hidden, heads, False), *gated_mlp(hidden, inner), *norm("norm", hidden, number=2)]
     patches = Weight("patches", (hidden, config.integer("num_channels", 3), patch, patch), "vision")
@@ -269,22 +268,12 @@ def _beside(rows: Iterable[TableRow]) -> Iterator[TableRow]:
             yield row._replace(queries=read or places, keys=asked or places, name=f"vision.{row.name}")
 
 
-@family("clip_vision_model")
-def clip_vision(config: ModelConfig) -> Iterator[TableRow]:
-    """Radford et al. 2021: the image encoder of CLIP."""
-    hidden, rows = clip_tower(config)
-    if class_suffix(config, "Model", "ModelWithProjection") != "Model":
-        rows += linear("projection", config.integer("projection_dim", 512), hidden)
-    yield from _alone(rows)
-
-
 @family("siglip_vision_model", "siglip2_vision_model")
 def siglip_vision(config: ModelConfig) -> Iterator[TableRow]:
     """Zhai et al. 2023: the image encoder of SigLIP; Tschannen et al. 2025: that of SigLIP 2 with native ratios."""
     class_suffix(config, "Model")
-    native = config.data["model_type"] == "siglip2_vision_model"
-    config.ignore(*(["projection_dim"] if native else []))
-    yield from _alone((naflex_tower if native else siglip_tower)(config)[1])
+    tower = naflex_tower if config.data["model_type"] == "siglip2_vision_model" else siglip_tower
+    yield from _alone(tower(config)[1])
 
 
 @family("pixtral")
@@ -309,14 +298,15 @@ def _text(config: ModelConfig, hidden: int, words: int, places: int, heads: int,
     ]
 
 
-@family("clip_text_model")
-def clip_text(config: ModelConfig) -> Iterator[TableRow]:
-    """Radford et al. 2021: the text encoder of CLIP, which diffusion models read their text with."""
-    wide, rows = _text(config, 512, 49408, 77, 8, causal=True)
+@family("clip_vision_model", "clip_text_model")
+def clip_part(config: ModelConfig) -> Iterator[TableRow]:
+    """Radford et al. 2021: the image encoder of CLIP, or its text encoder, which diffusion models read their text with."""
+    seen = config.data["model_type"] == "clip_vision_model"
+    wide, rows = clip_tower(config) if seen else _text(config, 512, 49408, 77, 8, causal=True)
     if class_suffix(config, "Model", "ModelWithProjection") != "Model":
         rows += over(1, linear("projection", config.integer("projection_dim", 512), wide))
     config.ignore("projection_dim")
-    yield from rows
+    yield from _alone(rows) if seen else rows
 
 
 @family("clip")
@@ -395,9 +385,8 @@ def _masks(config: ModelConfig, prompts: ModelConfig, out: int, side: int, objec
     deep, wide = config.integer("iou_head_depth", 3, low=2), config.integer("iou_head_hidden_dim", 256)
     config.ignore("dynamic_multimask_via_stability", "dynamic_multimask_stability_delta", "dynamic_multimask_stability_thresh")
     if narrow % heads:
-        raise config.refuse(
-            "num_attention_heads", heads, f"a divisor of hidden_size over attention_downsample_rate, {narrow:,}"
-        )
+        why = f"a divisor of hidden_size over attention_downsample_rate, {narrow:,}"
+        raise config.refuse("num_attention_heads", heads, why)
     within = narrow if objects else hidden // 2  # the layers of the first SAM know no rate
     image, own = side * side, 1 + masks + objects
     asked = own + _PROMPT

@@ -129,10 +129,8 @@ class Wrapper(NamedTuple):
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
         config.ignore(*self.ignore.split())
-        inside = config
-        if self.within in config.data:
-            class_suffix(config, "ForConditionalGeneration")
-            inside = config.table(self.within)
+        class_suffix(config, "ForConditionalGeneration", *self.text.get("classes", ()))
+        inside = config.table(self.within) if self.within in config.data else config
         inside.data = {**inside.data, "model_type": config.data["model_type"]}
         inside.complete("text_config|llm_config", self.usual_text)
         text = yield from text_part(inside, **self.text)
