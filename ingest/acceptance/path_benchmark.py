@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -171,13 +171,11 @@ def _own_folder(path: Path) -> Iterator[Path]:
 
 
 def _takes_direct(folder: Path) -> bool:
-    if not hasattr(os, "O_DIRECT"):
-        return False
-    try:
+    # Some systems have no such flag, some file systems refuse it.
+    with suppress(AttributeError, OSError):
         os.close(os.open(folder / "direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT, 0o600))
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -287,13 +285,9 @@ class PathBenchmark(InteractiveResult):
             **{name: {"value": value, "unit": unit, "from": "user"} for name, (value, unit) in numbers.items()},
             "direct": {"value": self.direct, "from": "the file system"},
         }
+        body = {"basis": "measured", "feeds": [vars(one) for one in self.supported], "points": self.rows}
         return envelope(
-            QUESTION.command,
-            {"basis": "measured", "feeds": [vars(one) for one in self.supported], "points": self.rows},
-            catalog=self.catalog,
-            inputs=inputs,
-            results=self.results,
-            warnings=self.warnings,
+            QUESTION.command, body, catalog=self.catalog, inputs=inputs, results=self.results, warnings=self.warnings
         )
 
     def to_frame(self) -> pandas.DataFrame:
