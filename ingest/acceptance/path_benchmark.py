@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -171,11 +171,13 @@ def _own_folder(path: Path) -> Iterator[Path]:
 
 
 def _takes_direct(folder: Path) -> bool:
-    # Some systems have no such flag, some file systems refuse it.
-    with suppress(AttributeError, OSError):
+    if not hasattr(os, "O_DIRECT"):
+        return False
+    try:
         os.close(os.open(folder / "direct", os.O_CREAT | os.O_WRONLY | os.O_DIRECT, 0o600))
-        return True
-    return False
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -162,15 +162,6 @@ def weaker(text: str, required: str) -> str:
     return ""
 
 
-def _in_all(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
-    """A text with what several of a kind take or give together, where the requirement asks for such a value."""
-    for found in reversed([*WORDS["multiples"].finditer(text)]):
-        total = math.prod(number_of(found[group], bool) or 0.0 for group in ("one", "other"))
-        before, after = text[: found.start()], f"{found['unit']}{text[found.end() :]}"
-        text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
-    return text
-
-
 def _quoted(words: Sequence[str]) -> str:
     said = [*dict.fromkeys(words)]
     return ", ".join([f"'{word}'" for word in said[:MOST_WORDS]] + ["…"] * (len(said) > MOST_WORDS))
@@ -212,7 +203,12 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
     text = re.sub(r"\b(\d{1,3})\s?\^\s?(\d{1,2})\b", lambda power: str(int(power[1]) ** int(power[2])), text)
-    text = _in_all(WORDS["range"].sub(r"\1 \2 to ", text), asked)
+    text = WORDS["range"].sub(r"\1 \2 to ", text)
+    # What several of a kind take or give together, where the requirement asks for such a value.
+    for found in reversed([*WORDS["multiples"].finditer(text)]):
+        total = math.prod(number_of(found[group], bool) or 0.0 for group in ("one", "other"))
+        before, after = text[: found.start()], f"{found['unit']}{text[found.end() :]}"
+        text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
     for name, instead in WRITTEN["read_as"].items():
         text = WORDS[name].sub(f" {instead} ", text)
     if limit := limiting(text := _bounding(text, asked), required):
