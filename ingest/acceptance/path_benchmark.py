@@ -284,13 +284,9 @@ class PathBenchmark(InteractiveResult):
             **{name: {"value": value, "unit": unit, "from": "user"} for name, (value, unit) in numbers.items()},
             "direct": {"value": self.direct, "from": "the file system"},
         }
+        body = {"basis": "measured", "feeds": [vars(one) for one in self.supported], "points": self.rows}
         return envelope(
-            QUESTION.command,
-            {"basis": "measured", "feeds": [vars(one) for one in self.supported], "points": self.rows},
-            catalog=self.catalog,
-            inputs=inputs,
-            results=self.results,
-            warnings=self.warnings,
+            QUESTION.command, body, catalog=self.catalog, inputs=inputs, results=self.results, warnings=self.warnings
         )
 
     def to_frame(self) -> DataFrame:

@@ -287,7 +287,7 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
             note = "states no figure" if empty else ""
             return LineVerdict(requirement, ANSWERED if said and not empty else UNANSWERED, None, None, stated, note, reserved)
         # A value against the bound of the term, else the word.
-        kept = vendor_words.bound_kept(requirement.bound, vendor_words.in_unit_of(requirement.bound, written))
+        kept = vendor_words.bound_kept(requirement.bound, written)
         verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
         return LineVerdict(requirement, verdict, None, None, stated, note, reserved)
     values = [value for value in (found.as_is, found.optimized if optimized else None) if value is not None]
@@ -340,7 +340,6 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     if requirement.priority == ANSWER:
         return  # its words are the answer
     texts, written = [offer.stated.get(form.REMARKS, ""), *offer.beside], offer.stated.get(form.AS_IS, "")
-    written = vendor_words.in_unit_of(requirement.bound, written) if requirement.value is None else written
     if requirement.value is None and vendor_words.bound_kept(requirement.bound, written) is None:
         texts.append(written)
     elif requirement.value is None and vendor_words.is_far(requirement.bound, written):

@@ -46,9 +46,8 @@ PROPERTIES = [[re.compile(f"{_DENIED}(?:{one})\\b", re.IGNORECASE) for one in ro
 #: One word of so many may be unknown; of a statement about the product, which has words of its own.
 MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
 #: A value that is stated as about so much lies within this factor; one that is at most so much may be less by up to another.
-NEAR, FAR = 1.5, 50
-#: A number alone that lies within this factor of that of a bound is in its unit.
-LIKE = 5
+#: A number alone within the last factor of that of a bound is in its unit: no months for years, no minutes for hours.
+NEAR, FAR, LIKE = 1.5, 50, 2
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 #: Words of a bound before its value.
@@ -96,8 +95,8 @@ def read_value(
     # Several of a kind, each with a value, have it together.
     several = re.match(rf"\s*(\d+)\s*[x×*]\s*({NUMBER.pattern})\s*(?=[^\W\d]|$)", written)
     if several and (one := number_of(several[2])) is not None:
-        read = read_value(f"{int(several[1]) * one:.12g} {written[several.end() :]}", in_base, plausible, unit)
-        return read if read.value is None else Read(read.value, written)
+        total = f"{int(several[1]) * one:.12g} {written[several.end() :]}"
+        return read_value(total, in_base, plausible, unit)._replace(beside=written)
     found = NUMBER.search(written)
     # An error of a spreadsheet program, such as `#DIV/0!`, is no number either.
     if found is None or written.startswith("#") or re.search(r"[-\u2212]$", written[: found.start()]):
@@ -163,15 +162,6 @@ def weaker(text: str, required: str) -> str:
     return ""
 
 
-def _in_all(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
-    """A text with what several of a kind take or give together, where the requirement asks for such a value."""
-    for found in reversed([*WORDS["multiples"].finditer(text)]):
-        total = math.prod(number_of(found[group], bool) or 0.0 for group in ("one", "other"))
-        before, after = text[: found.start()], f"{found['unit']}{text[found.end() :]}"
-        text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
-    return text
-
-
 def _quoted(words: Sequence[str]) -> str:
     said = [*dict.fromkeys(words)]
     return ", ".join([f"'{word}'" for word in said[:MOST_WORDS]] + ["…"] * (len(said) > MOST_WORDS))
@@ -213,7 +203,12 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
     text = re.sub(r"\b(\d{1,3})\s?\^\s?(\d{1,2})\b", lambda power: str(int(power[1]) ** int(power[2])), text)
-    text = _in_all(WORDS["range"].sub(r"\1 \2 to ", text), asked)
+    text = WORDS["range"].sub(r"\1 \2 to ", text)
+    # What several of a kind take or give together, where the requirement asks for such a value.
+    for found in reversed([*WORDS["multiples"].finditer(text)]):
+        total = math.prod(number_of(found[group], bool) or 0.0 for group in ("one", "other"))
+        before, after = text[: found.start()], f"{found['unit']}{text[found.end() :]}"
+        text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
     for name, instead in WRITTEN["read_as"].items():
         text = WORDS[name].sub(f" {instead} ", text)
     if limit := limiting(text := _bounding(text, asked), required):
@@ -237,8 +232,8 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         return why
     closed = bool(WORDS["foreign"].search(text))
     stated = not closed and STATEMENTS.search(text) is not None
-    words = {word.rstrip("s") for word in _WORD.findall(required.lower().replace("-", " "))} - {""}
-    own = {word + ending for word in words for ending in ("", "d", "ed", "ing")}
+    words, endings = _WORD.findall(required.lower().replace("-", " ")), ("", "d", "ed", "ing")
+    own = {word.rstrip("s") + ending for word in words for ending in endings if len(word) > 3 or not ending} - {""}
     if not (stated or plain or CONSENTS.search(text)) and re.search(r"\w", text):
         pointer = WORDS["pointers"].search(text)
         if pointer and not may_point and not ("price" in required.lower() and "price" in remark.lower()):
@@ -286,25 +281,13 @@ def more_than(text: str, own: Collection[str] = (), closed: bool = True, share: 
     words = [*_WORD.finditer(text)]
     # A plain word, or each part of a compound, confirms, belongs to a confirmation, or is a unit.
     plain = [WORDS[name].fullmatch for name in ("consents", "statements", "plain_words", "pointers")] + [_UNIT_WORD.fullmatch]
-    known = [*plain, lambda part: part.lower().rstrip("s") in own]
+    known: list[Callable[[str], object]] = [*plain, lambda part: part.lower().rstrip("s") in own]
     more = [word for word in words if word[0].lower().rstrip("s") not in own]
     more = [word for word in more if not all(any(one(part) for one in known) for part in re.split("[-'’]", word[0]))]
     if not closed and len(more) <= len(words) / share:
         near, alone = WORDS["qualifies_next"], WORDS["qualifying"]
         more = [word for word in more if near.search(text[: word.start()]) or alone.match(text, word.start())]
     return f"says more: {_quoted([word[0] for word in more])}" if more else ""
-
-
-def in_unit_of(bound: str, offered: str) -> str:
-    """A value of a term; a number alone with the unit of the bound where it is of its size, but no share, which may be of one.
-
-    >>> in_unit_of("at least 5 years", "6"), in_unit_of("at least 99.9 %", "99.9"), in_unit_of("at most 4 h", "2 h")
-    ('6 years', '99.9', '2 h')
-    """
-    limit, _, unit = bound.removeprefix(AT_MOST).removeprefix(AT_LEAST).strip().partition(" ")
-    number, asked = (number_of(one) if NUMBER.fullmatch(one) else None for one in (offered.strip(), limit))
-    near = number is not None and asked is not None and unit not in ("", "%") and asked / LIKE <= number <= asked * LIKE
-    return f"{offered.strip()} {unit}" if near else offered
 
 
 def bound_kept(bound: str, offered: str) -> bool | None:
@@ -334,6 +317,10 @@ def _against(bound: str, offered: str) -> tuple[float, float, str] | None:
         required, offered = (one.partition(" U")[0] for one in (required, offered))
     # A number alone is a share or a count.
     alone = [one.replace(".", "").replace(",", "").strip().isdigit() for one in (required, offered)]
+    size, _, unit = required.partition(" ")
+    # A share without its sign may be one of 1.
+    if alone[1] and unit not in ("", "%") and 1 / LIKE <= (number_of(offered) or 0.0) / (number_of(size) or 1.0) <= LIKE:
+        offered, alone[1] = f"{offered} {unit}", False
     for base in BASES_OF_TERMS:
         limit, value = (
             None if base != "1" and is_bare else parsed(written, base)

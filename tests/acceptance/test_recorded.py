@@ -1,6 +1,7 @@
 """Results that four tools left on one machine, and edits of them: the results have no word of caution, each edit has one."""
 
 import hashlib
+import re
 import shutil
 from pathlib import Path
 
@@ -68,4 +69,7 @@ def test_an_edit_has_its_word_though_all_hashes_are_made_anew(ran, tmp_path, nam
         assert text != own
         path.write_text(text)
         listed_anew(path)
+    if "copy" in change:  # of a run that may have been faster than the counters of this one
+        log = folder / f"results/{change['test']}.sha256"
+        log.write_text(re.sub(r" before=.*", "", log.read_text()))
     assert change["word"] in " ".join(words_on(folder, change["test"]))

@@ -104,24 +104,13 @@ def _workload(task: Task, clients: int) -> dict[str, Any]:
 
 def workload(name: str, dataset: Mapping[str, int], read_threads: int, train: Mapping[str, float]) -> dict[str, Any]:
     """A workload of DLIO that trains on files which were made before."""
+    shuffles = dict.fromkeys(("file_shuffle", "sample_shuffle"), "seed")
     return {
         "model": {"name": name, "type": "cnn"},
         "framework": "pytorch",
         "workflow": {"generate_data": False, "train": True, "checkpoint": False},
-        "dataset": {
-            "data_folder": "data",
-            "format": "npz",
-            "num_files_train": dataset["num_files_train"],
-            "num_samples_per_file": dataset.get("num_samples_per_file", 1),
-            "record_length_bytes": dataset["record_length_bytes"],
-        },
-        "reader": {
-            "data_loader": "pytorch",
-            "batch_size": BATCH,
-            "read_threads": read_threads,
-            "file_shuffle": "seed",
-            "sample_shuffle": "seed",
-        },
+        "dataset": {"data_folder": "data", "format": "npz", "num_samples_per_file": 1, **dataset},
+        "reader": {"data_loader": "pytorch", "batch_size": BATCH, "read_threads": read_threads, **shuffles},
         "train": dict(train),
     }
 
