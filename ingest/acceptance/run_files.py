@@ -63,6 +63,8 @@ METERS, METERED = 7, 0.02
 PIECE, PACKED, IDLE = 65_536, 0.1, 0.5
 #: File systems, as `stat -f` names them, whose requests pass the kernel's count of those of storage, and those in memory.
 ON_DISKS, IN_MEMORY = ("ext2/ext3", "xfs"), ("tmpfs", "ramfs")
+#: Usual folders in memory.
+MEMORY_FOLDERS = re.compile(r"(?:^|[\s=\"'])(?:/dev/(?:shm|ram\d*|zero|null)|/run)(?:[/\s\"']|$)")
 
 
 class CountedRuns(NamedTuple):
@@ -198,6 +200,10 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
         yield f"file: named {named[-1][0]}, holds a result of {run.test or 'no test'}"
     if clock is not None and clock > now() + 86_400:
         yield "clock: found a run in the future"
+    for other in run.clocks:
+        at = clock_of(other)
+        if clock is not None and at is not None and abs(at - clock) > ZONES:
+            yield f"clock: found {other} too, expected one time in a result"
     if record is None:
         return
     if not recorded:
@@ -301,8 +307,10 @@ def _notes(evidence: Sequence[Evidence]) -> Iterator[str]:
 
 
 def _copies(runs: Mapping[str, Sequence[Run]]) -> Iterator[str]:
-    """The runs of a test of which one was made of another."""
+    """The remarks on each run, and the runs of a test of which one was made of another."""
     for some in runs.values():
+        for run in some:
+            yield from (f"{run.test}: {run.file}: {remark}" for load in run.loads for remark in load.remarks)
         copied = [run.file for run in some if any(_copied(run, other) for other in some if other is not run)]
         if copied:
             yield f"runs with the same figures to the last digit, or one ratio between them: {listed(copied)}"
@@ -427,6 +435,8 @@ def _unlike_settings(test: AcceptanceTest, run: Run) -> Iterator[str]:
             ]
             told = [f"found {' '.join(odd)}" if odd else "", f"expected {' '.join(lacking)}" if lacking else ""]
             yield f"command line: {', '.join(filter(None, told)) or 'found other values or another order of its options'}"
+        if MEMORY_FOLDERS.search(run.command):
+            yield "folder: found one in memory"
 
 
 def _words(commands: str) -> list[str]:

@@ -110,6 +110,7 @@ class Observed:
     recorded: tuple[Mapping[str, str] | None, ...] = ()
     contradictions: tuple[str, ...] = ()  # figures of the result that do not agree with each other, in words
     figures: tuple[float, ...] = ()  # that chance decides, each in its place: no two runs have the ratio of one in many
+    remarks: tuple[str, ...] = ()  # what a run seldom shows that was as stated, in words; it fails nothing
 
 
 @dataclass(frozen=True)
@@ -126,3 +127,4 @@ class Run:
     began: str = ""  # start or end as the tool writes it; empty without one
     command: str = ""  # line that started the tool, where its result has one
     hosts: tuple[str, ...] = ()  # names of the machines that the result has
+    clocks: tuple[str, ...] = ()  # further times of the run that the result has, some without their zone

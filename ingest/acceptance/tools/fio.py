@@ -8,9 +8,11 @@ clients and threads reads all of one data set.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -253,16 +255,26 @@ def read(text: str, path: str) -> list[Run] | None:
         return None
     found, _ = parsed(text, start.start(), path, "fio's JSON")
     jobs = rows(found.get("jobs", found.get("client_stats")), f"{path}: jobs")
+    sums = [job for job in jobs if job.get("jobname") == SUM]
     jobs = [job for job in jobs if job.get("jobname") != SUM]
     if not jobs:
         raise IngestError(f"{path}: found no job in fio's JSON, expected at least one (did the clients refuse the job file?)")
     shared = table(found.get("global options", {}), f"{path}: global options")
     groups = grouped((str(job.get("jobname")), job) for job in jobs)
     loads = tuple(_load(name, group, shared, f"{path}: {name}", path) for name, group in groups.items())
+    unlike: list[str] = []
+    for whole, way, key in ((one, way, key) for one in sums for way in DATA for key in ("io_bytes", "total_ios")):
+        parts = [number(table(job.get(way, {}), path).get(key, 0), f"{path}: {key}") for job in jobs]
+        stated = number(table(whole.get(way, {}), path).get(key, 0), f"{path}: {key}")
+        if stated != sum(parts):
+            unlike.append(f"{way} {key}: found {sum(parts):,.0f} of all threads, expected {stated:,.0f}, the sum of the driver")
     test = next(filter(None, (named_test(load.name, "fio") for load in loads)), "")
+    remarks = (*loads[0].remarks, *_undone(found, jobs, loads, path))
+    loads = (replace(loads[0], contradictions=(*loads[0].contradictions, *unlike), remarks=remarks), *loads[1:])
     version, began = str(found["fio version"]).removeprefix("fio-"), str(found.get("timestamp_ms", found.get("timestamp", "")))
     hosts = tuple(sorted({str(job["hostname"]) for job in jobs if "hostname" in job}))
-    return [Run("fio", path, test, loads, version, began=began, hosts=hosts)]
+    clocks = (str(found.get("timestamp", "")), str(found.get("time", "")))
+    return [Run("fio", path, test, loads, version, began=began, hosts=hosts, clocks=clocks)]
 
 
 def sections(text: str) -> dict[str, dict[str, str]]:
@@ -328,9 +340,20 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         told += [text for job, part in zip(jobs, moving, strict=True) for text in _binned(job, part, where)]
     # One of a kind: each thread has its own figures.
     unlike = {text.partition(":")[0]: text for text in reversed(told)}
+    spreads = Counter(json.dumps([part.get("total_ios"), part.get("lat_ns"), part.get("clat_ns")]) for part in moving)
+    copied = len(moving) - len(spreads)
+    remarks = [f"{copied} threads have the figures of another one to the last digit"] * (copied > 0)
+    slept = total([number(job["ctx"], f"{where}: ctx") for job in jobs if "ctx" in job])
+    if not metadata and not mixed and slept < requests / depth * SLEPT and all("ctx" in job for job in jobs):
+        remarks.append(f"{slept:,.0f} context switches for {requests:,.0f} requests, as of a cache, memory or holes in files")
+    drawn = total([number(job["usr_cpu"], where) * number(job["job_runtime"], where) / 1e5 for job in jobs if "usr_cpu" in job])
+    if direction == "write" and not metadata and all("usr_cpu" in job for job in jobs) and drawn + TICKS < moved / DRAWN:
+        remarks.append(f"{drawn:.3g} s of processors for {moved / 1e9:,.3g} GB of new contents, as of buffers that repeat")
     spread = [table(part.get(key, {}), f"{where}: {key}") for part in moving for key in ("lat_ns", "clat_ns")]
     figures = [number(one.get(key, 0), where) for one in spread for key in ("mean", "max", "stddev")]
     bins = [_bins(job, where) for job in jobs]
+    if not metadata and not all(bins):
+        remarks.append("no histogram of latencies in the result")
     shares = [share for one in bins for share, *_ in one if LEAST_BIN < share < 1]
     logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
     return Observed(
@@ -358,16 +381,42 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         slowest_client=float(solve("slowest_client_share", pace)) if len(clients) > 1 and any(clients) else None,
         recorded=tuple(recorded),
         contradictions=tuple(unlike.values()),
+        remarks=tuple(remarks),
         figures=(*figures, *shares),
     )
 
 
+def _undone(found: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]], loads: Sequence[Observed], path: str) -> Iterator[str]:
+    """Where the disks below the files, which fio lists for local file systems, saw fewer requests than its jobs made."""
+    data = {load.name: load.seconds or 0 for load in loads if load.operation in DATA}
+    disks = rows(found.get("disk_util", []), f"{path}: disk_util")
+    clients, listed = ({str(one.get("hostname")) for one in some} for some in (jobs, disks))
+    for way in DATA if data and listed == clients else ():
+        made = sum(
+            number(table(job.get(way, {}), path).get("total_ios", 0), path) for job in jobs if job.get("jobname") in data
+        )
+        seen = sum(number(disk.get(f"{way}_{kind}", 0), f"{path}: disk_util") for disk in disks for kind in ("ios", "merges"))
+        if seen < made * SEEN * (1 - LATE_DISKS / max(*data.values(), LATE_DISKS)):
+            yield f"the disks saw {seen:,.0f} {way} requests of {made:,.0f}, as of a cache, memory or holes in files"
+
+
 #: Share by which figures that fio rounds may differ, and by which requests at both ends of a run may exceed Little's law.
 ROUNDED, LITTLE = 0.02, 0.05
+#: Least share of requests, over the queue of a thread, for which it sleeps: a client in user space may poll, so that fewer
+#: are a remark. Runs with fio 3.33 on a local disk have from 1.0.
+SLEPT = 0.9
+#: Least share of the requests that disks see; fio reads their counters four times a second, and not at the end (seconds).
+SEEN, LATE_DISKS = 0.75, 0.5
+#: New random contents that one processor makes at most, B/s, beside the seconds that its clock cuts off: fio 3.33 makes 2 to 5
+#: GB/s on one of 2023, and with buffers that are filled once writes 17 GB for each second of it.
+DRAWN, TICKS = 15e9, 0.02
 #: Share of the requests below which fio rounds a bin up.
 LEAST_BIN = 1e-4
 #: Half the width of the bins of percentiles, and requests by which a share of all may miss a whole number.
 STEP, BESIDE_BIN = 1 / 128, 0.05
+#: Factor by which the mean rate may exceed the highest rate of the samples, and the least samples of a thread that say so:
+#: honest runs of 2 s with three of them exceeded it by 1.65.
+SAMPLED, LEAST_SAMPLES = 1.5, 10
 
 
 def _contradictions(part: Mapping[str, Any], rate: float, threads: float, depth: int, way: str, where: str) -> Iterator[str]:
@@ -385,6 +434,11 @@ def _contradictions(part: Mapping[str, Any], rate: float, threads: float, depth:
         return
     if abs(rate - moved / seconds) > ROUNDED * rate + 1024:
         yield f"rate: found {rate:,.0f} B/s, expected {moved / seconds:,.0f} B/s of its bytes and time"
+    if "iops" in part and abs(value("iops") - requests / seconds) > ROUNDED * value("iops") + 1:
+        yield f"iops: found {value('iops'):,.0f}, expected {requests / seconds:,.0f} of its requests and time"
+    highest = SAMPLED * value("bw_max") * 1024
+    if value("bw_samples") >= LEAST_SAMPLES * threads and rate > highest + 1024:
+        yield f"rate: found {rate:,.0f} B/s, expected at most {highest:,.0f} B/s, {SAMPLED:g} times its highest sample"
     whole, after = (table(part.get(key, {}), f"{where}: {key}") for key in ("lat_ns", "clat_ns"))
     spread = whole if whole.get("mean") else after
     mean, most = value("mean", spread) / 1e9, value("max", spread) / 1e9

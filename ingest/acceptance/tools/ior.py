@@ -96,7 +96,7 @@ def read(text: str, path: str) -> list[Run] | None:
         told.append(f"clients per node: found {placed}, expected {loads[0].threads} tasks on {loads[0].clients} nodes")
     loads = [replace(load, contradictions=(*load.contradictions, *told)) for load in loads]
     hosts = tuple(options.get("Machine", "").split()[1:2])
-    run = Run("ior", path, test, (), version, began=began, command=command, hosts=hosts)
+    run = Run("ior", path, test, (), version, began=began, command=command, hosts=hosts, clocks=(options.get("StartTime", ""),))
     return [replace(run, loads=(load,)) for load in loads]
 
 
