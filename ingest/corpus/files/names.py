@@ -22,17 +22,14 @@ COMPRESSIONS = {
 #: suffixes of compressed files and archives that nothing here opens
 FOREIGN = (".7z", ".bagz", ".br", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".z")
 FORMATS = {
-    ".jsonl": "jsonl",
-    **dict.fromkeys((".ndjson", ".jsonlines", ".jl"), "jsonl"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".jl"), "jsonl"),
     ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
     ".tar": "tar",
-    ".warc": "warc",
-    ".wet": "warc",
+    **dict.fromkeys((".warc", ".wet"), "warc"),
 }
 #: suffixes of compressed tar archives
 TARRED = {".tgz": "gzip", ".tbz2": "bz2", ".txz": "xz", ".tzst": "zstd"}
