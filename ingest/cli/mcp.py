@@ -42,15 +42,10 @@ class Tool(NamedTuple):
     """A command as a tool: what it answers, and the arguments that its schema lists; it takes all others of the command too."""
 
     about: str
-    arguments: str
-
-    @property
-    def listed(self) -> list[str]:
-        """The arguments one by one."""
-        return self.arguments.split()
+    arguments: list[str]
 
 
-TOOLS = {name: Tool(**fields) for name, fields in table_beside(__file__, "tools.yaml").items()}
+TOOLS = {name: Tool(one["about"], one["arguments"].split()) for name, one in table_beside(__file__, "tools.yaml").items()}
 
 
 def function_of(tool: str) -> Any:
@@ -61,13 +56,13 @@ def function_of(tool: str) -> Any:
 def schema_of(tool: str) -> dict[str, Any]:
     """The JSON Schema of a tool's arguments."""
     known, properties = arguments_of(function_of(tool)), dict[str, dict[str, Any]]()
-    for name in TOOLS[tool].listed:
+    for name in TOOLS[tool].arguments:
         properties[name] = {"type": list(_types(name, known[name]))}
         if (declared := known[name].declared) is not None:
             # The beginning of an option's help, as far as it says what the option is.
             properties[name]["description"] = re.split(r"[:;.,(]( |$)|\s\[", declared.text.replace("`", ""))[0]
     properties["answer_as"] = {"enum": [*FORMS]}
-    needed = [name for name in TOOLS[tool].listed if known[name].required]
+    needed = [name for name in TOOLS[tool].arguments if known[name].required]
     return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
 
 
@@ -101,7 +96,7 @@ def called(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
         raise UsageError(f"answer_as: found {brief(form)}, expected {' or '.join(FORMS)}")
     for name, value in asked.items():
         if name not in known or name in ("catalogs", "derivations", "output"):
-            raise UsageError(f"{tool}: no argument {brief(name)}, {expected_one_of(name, TOOLS[tool].listed)}")
+            raise UsageError(f"{tool}: no argument {brief(name)}, {expected_one_of(name, TOOLS[tool].arguments)}")
         if known[name].declared is None and not isinstance(value, str) and "object" not in _types(name, known[name]):
             raise UsageError(f"{name}: found {brief(value)}, expected text")
         for text in _texts(value):

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial, wraps
+from functools import cache, partial, reduce, wraps
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
@@ -100,13 +100,7 @@ class BriefCommand(click.Command):
 
 def stacked(options: list[Callable[[Command], Command]]) -> Callable[[Command], Command]:
     """Combine options into one decorator, listed in this order in the help."""
-
-    def decorate(function: Command) -> Command:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return decorate
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
 def _keep(name: str, _: click.Context, __: click.Parameter, value: bool) -> None:

@@ -94,9 +94,16 @@ class CorpusPart(CorpusMeasurement):
         return {**super().to_dict(), "part": self.part, "ledger": self.ledger.decode()}
 
 
-def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> CorpusMeasurement:
-    """The answer where every file was counted, or every file up to an interruption."""
+def counted_exactly(
+    totals: Totals, named: str, vocabulary: Vocabulary, notes: tuple[str, ...], partial: str = "", why: str = "", **about: Any
+) -> CorpusMeasurement:
+    """The answer where every file was counted, or every file up to an interruption; titles name the corpus so.
+
+    Raises IngestError: no file counts.
+    """
     total = totals.total
+    if not total.files and not partial:
+        raise IngestError(nothing_counted(named, totals.skipped.named))
     given = {name: Input(getattr(total, column), origin="measured") for name, column in COUNTED.items()}
     given["files_skipped"] = Input(totals.skipped.count, origin="measured")
     given["documents_skipped"] = Input(totals.parts.documents, origin="measured")
@@ -110,18 +117,9 @@ def measured_exactly(totals: Totals, vocabulary: Vocabulary, **about: Any) -> Co
         "files_skipped": skipped_rows(totals.skipped),
         "parts_skipped": skipped_rows(totals.parts),
     }
-    return answered(given, [name for name in QUESTION.names if divides.get(name, 1)], tables, vocabulary, **about)
-
-
-def counted_exactly(
-    totals: Totals, named: str, vocabulary: Vocabulary, notes: tuple[str, ...], partial: str = "", why: str = "", **about: Any
-) -> CorpusMeasurement:
-    """The answer to an exact count of the corpus that titles name so. Raises IngestError: no file counts."""
-    if not totals.total.files and not partial:
-        raise IngestError(nothing_counted(named, totals.skipped.named))
-    title = f"{named}: counted exactly with {vocabulary.name}{why}"
-    about |= {"design": {"design": "exact"}, "partial": partial}
-    return measured_exactly(totals, vocabulary, title=title, warnings=notes, **about)
+    names = [name for name in QUESTION.names if divides.get(name, 1)]
+    about |= {"title": f"{named}: counted exactly with {vocabulary.name}{why}", "design": {"design": "exact"}}
+    return answered(given, names, tables, vocabulary, warnings=notes, partial=partial, **about)
 
 
 def nothing_counted(named: str, skipped: Sequence[SkippedFile]) -> str:
@@ -250,7 +248,7 @@ class SizeCounts:
         self.largest = max(self.largest, size)
         self._bytes[size.bit_length()] += size * times
         self._times[rounded(size) if self.rounded else size] += times
-        self._keep_few()
+        self._round(len(self._times) > self._most)
 
     def merge(self, other: SizeCounts) -> None:
         """Add the sizes of another distribution, as if each were added alone."""
@@ -258,21 +256,18 @@ class SizeCounts:
         self.bytes += other.bytes
         self.largest = max(self.largest, other.largest)
         self._bytes.update(other._bytes)
-        if other.rounded and not self.rounded:
-            self._round()
+        self._round(other.rounded)
         for size, times in other._times.items():
             self._times[rounded(size) if self.rounded else size] += times
-        self._keep_few()
+        self._round(len(self._times) > self._most)
 
-    def _keep_few(self) -> None:
-        if len(self._times) > self._most and not self.rounded:
-            self._round()
-
-    def _round(self) -> None:
-        self.rounded = True
-        before, self._times = self._times, Counter()
-        for exact, number in before.items():
-            self._times[rounded(exact)] += number
+    def _round(self, needed: bool) -> None:
+        """Round all sizes where that is needed and not done."""
+        if needed and not self.rounded:
+            self.rounded = True
+            before, self._times = self._times, Counter()
+            for exact, number in before.items():
+                self._times[rounded(exact)] += number
 
     def to_entry(self) -> list[Any]:
         """The distribution in JSON."""

@@ -177,20 +177,6 @@ def told(notes: Iterable[str]) -> list[tuple[str, str]]:
     return [(str(note), rule_of(note)) for note in notes]
 
 
-def sample_entry(answer: CorpusMeasurement) -> dict[str, Any]:
-    """The entry of a sample, which holds its figures."""
-    given = {name: (one.value, one.low, one.high) for name, one in answer.known.given.items() if name != "vocabulary"}
-    return {
-        "shard": 0,
-        "given": given,
-        "names": [*answer.results, *answer.unknown],
-        "tables": dict(answer.tables),
-        "title": answer.title,
-        "design": dict(answer.design),
-        "warnings": told(answer.warnings),
-    }
-
-
 class PartFile(NamedTuple):
     """A part as it was written; `place` names it in messages."""
 
@@ -364,12 +350,22 @@ class OpenCorpus:
         self, share: Share, tolerance: float, confidence: float, seed: int | None, progress: Progress
     ) -> CorpusPart:
         """Draw the sample, if this is the first part. Raises KeyboardInterrupt: interrupted."""
-        entries = []
+        entries: list[Mapping[str, Any]] = []
         if numbers := share.shards_of([1]):
             answer = self.sampled(tolerance, confidence, seed, progress)
             if answer.partial:
                 raise KeyboardInterrupt
-            entries = [sample_entry(answer)]
+            given = answer.known.given.items()
+            entry = {
+                "shard": 0,
+                "given": {name: (one.value, one.low, one.high) for name, one in given if name != "vocabulary"},
+                "names": [*answer.results, *answer.unknown],
+                "tables": dict(answer.tables),
+                "title": answer.title,
+                "design": dict(answer.design),
+                "warnings": told(answer.warnings),
+            }
+            entries.append(entry)
         drawn = f"tolerance={tolerance!r} confidence={confidence!r} seed={seed!r}"
         return self._divided(SAMPLE, 1, drawn).part(share, numbers, entries, 0)
 

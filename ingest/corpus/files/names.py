@@ -22,17 +22,14 @@ COMPRESSIONS = {
 #: suffixes of compressed files and archives that nothing here opens
 FOREIGN = (".7z", ".bagz", ".br", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".z")
 FORMATS = {
-    ".jsonl": "jsonl",
-    **dict.fromkeys((".ndjson", ".jsonlines", ".jl"), "jsonl"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".jl"), "jsonl"),
     ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
     ".tar": "tar",
-    ".warc": "warc",
-    ".wet": "warc",
+    **dict.fromkeys((".warc", ".wet"), "warc"),
 }
 #: suffixes of compressed tar archives
 TARRED = {".tgz": "gzip", ".tbz2": "bz2", ".txz": "xz", ".tzst": "zstd"}
@@ -44,7 +41,8 @@ FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
 
 #: first bytes of a compressed file
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
-_FORMAT_MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1\x00\x00"}
+_KINDS = {magic: ("text", compression) for compression, magic in MAGIC.items()}
+_KINDS |= {b"PAR1": ("parquet", ""), b"ARROW1\x00\x00": ("arrow", "")}
 _TEXTS = """
 .txt .text .md .rst .html .htm .xml .pdf .tex .doc .docx .epub .py .c .h .cc .cpp .cu .go .java .js .rs .sh .yaml .yml .toml
 .cfg .ini
@@ -62,9 +60,7 @@ WHOLE = TEXTS | MEDIA
 MARKUP = frozenset([".xml", ".html", ".htm", ".xhtml", ".svg", ".mbox", ".eml", ".rtf", ".warc", ".yaml", ".yml", ".toml"])
 #: Files that describe, index or check others: by suffix; by the name before its first dot, if one of these suffixes follows; by
 #: their folder.
-_ENDS = """
-.idx .index .lst .meta .lock -lock lock.mdb .md5 .sha1 .sha256 .sha512 .crc .crc32 .sig .asc
-"""
+_ENDS = ".idx .index .lst .meta .lock -lock lock.mdb .md5 .sha1 .sha256 .sha512 .crc .crc32 .sig .asc"
 _ASIDE_SUFFIXES = tuple(_ENDS.split())
 _STEMS = """
 readme license licence copying notice changelog citation authors checksum checksums md5 md5sum md5sums sha256 sha1sum sha1sums
@@ -122,13 +118,8 @@ def is_aside(path: str) -> bool:
 
 def kind_by_magic(head: bytes) -> tuple[str, str] | None:
     """Return format and compression by the first bytes; None where they are ambiguous."""
-    for compression, magic in MAGIC.items():
-        if head.startswith(magic):
-            return "text", compression
-    for form, magic in _FORMAT_MAGIC.items():
-        if head.startswith(magic):
-            return form, ""
-    return ("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None
+    known = next((kind for magic, kind in _KINDS.items() if head.startswith(magic)), None)
+    return known or (("tar", "") if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar" else None)
 
 
 def short_title(names: Sequence[object]) -> str:

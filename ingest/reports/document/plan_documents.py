@@ -312,18 +312,14 @@ def buyer_report(plan: Plan, charts: Sequence[Chart] = (), derivations: bool = T
         derivations: whether the derivation of each value is an appendix.
         found: systems of which the report says what would change the verdict.
     """
-    report = BuyerReport("buyer", plan, charts)
-    report.found = found
-    return report.document(derivations)
+    return BuyerReport("buyer", plan, charts).document(derivations, found)
 
 
 class BuyerReport(Composition):
-    """Writes the buyer's report of a plan; `found` are systems whose verdicts may turn."""
+    """Writes the buyer's report of a plan."""
 
-    found: Fits | None = None
-
-    def document(self, derivations: bool) -> Document:
-        """The whole document."""
+    def document(self, derivations: bool, found: Fits | None) -> Document:
+        """The whole document; `found` are systems whose verdicts may turn."""
         plan = self.plan
         questions = [(one.key, one.question, one.suggested, one.reason) for one in plan.open_questions]
         terms = []
@@ -342,16 +338,16 @@ class BuyerReport(Composition):
             "cautions": [Bullets(plan.warnings) if plan.warnings else self.clause("no_cautions")],
             "growth": [self.growth(), *self._stated(self.requirements("growth"))] if "growth" in self.numbers else [],
             "protocols": [form("buyer_terms", terms) if terms else self.clause("no_terms")],
-            "assumptions": self._assumptions(),
+            "assumptions": self._assumptions(found),
             "sources": self._sources(),
         }
-        for name in ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience"):
-            own[name] = self._themes(name) if name in self.numbers else ()
+        themes = ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience")
+        own |= {name: self._themes(name) for name in themes}
         if derivations:
             own["derivations"] = [self.clause("derivation_rule"), *derivation_listings(plan)]
             return self.composed(own)
-        found = self.composed(own)
-        return found._replace(sections=tuple(one for one in found.sections if one.name != "derivations"))
+        made = self.composed(own)
+        return made._replace(sections=tuple(one for one in made.sections if one.name != "derivations"))
 
     def _results(self, derivations: bool) -> Iterator[Block]:
         plan = self.plan
@@ -398,7 +394,7 @@ class BuyerReport(Composition):
             if said := " ".join(filter(None, rest)):
                 yield Paragraph(said, small=True)
 
-    def _assumptions(self) -> Iterator[Block]:
+    def _assumptions(self, found: Fits | None) -> Iterator[Block]:
         assumed = []
         for one in self.plan.assumed:
             value = quantity_text(one["name"], one["value"], one["unit"])
@@ -414,10 +410,10 @@ class BuyerReport(Composition):
         if rows:
             yield self.clause("sensitivity")
             yield form("sensitivity", rows)
-        if self.found is not None and (judged := turned(self.found.flips, self.found.systems)):
+        if found is not None and (judged := turned(found.flips, found.systems)):
             yield self.clause("flips")
             notes = [f"{one.name}: {note}" for one in judged for note in one.notes]
-            measured = " · ".join(measured_first(self.found.flips))
+            measured = " · ".join(measured_first(found.flips))
             yield Bullets(tuple(filter(None, (*(one.first for one in judged), measured, *notes))))
             rows = [(one.name, *flip_row(flip)) for one in judged for flip in one.nearest]
             if rows:
@@ -460,9 +456,8 @@ class TenderDocument(Composition):
             "response": [response_table(self._lines, self.terms)],
             "scope": [form("terms", self.texts["clauses"]["terms"].items()), self.clause("units", lead="Units.")],
         }
-        for name in ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience", "protocols", "commercial"):
-            own[name] = self._themes(name) if name in self.numbers else ()
-        return self.composed(own)
+        themes = ("performance", "checkpoints", "guidance", "metadata", "capacity", "resilience", "protocols", "commercial")
+        return self.composed(own | {name: self._themes(name) for name in themes})
 
     def _instructions(self) -> Iterator[Block]:
         facts, counts = self.plan.document, Counter(one.priority for one in self.plan.requirements)

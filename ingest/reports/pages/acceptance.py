@@ -100,10 +100,9 @@ def verdict_page(answer: Verdict) -> Page:
     ]
     header = ("id", "requirement", "priority", "result", "measured", "low", "high", "required", "unit", "margin", "runs", "why")
     flat: list[tuple[object, ...]] = [("verdict", answer.manifest.site, "", "", answer.word, *[None] * 7, answer.counted)]
-    flat += [("requirement", *row) for row in attributes(header, answer.requirements)]
-    flat += [("test", *row) for row in attributes(header, answer.tests)]
-    for ident, tests in answer.degraded.items():
-        flat += [(f"degraded {ident}", *row) for row in attributes(header, tests)]
+    degraded = {f"degraded {ident}": tests for ident, tests in answer.degraded.items()}
+    for kind, judged in {"requirement": answer.requirements, "test": answer.tests, **degraded}.items():
+        flat += [(kind, *row) for row in attributes(header, judged)]
     remaining = (line.split(": ", 1) for section in inspection_sections(answer) for line in section.lines)
     flat += [("inspection", ident, ident, "mandatory", "to be inspected", *[None] * 7, what) for ident, what in remaining]
     title = verdict_title(answer)

@@ -12,8 +12,7 @@ from ingest.errors import IngestError
 #: Words of JavaScript that are names in Python.
 RESERVED = {
     "arguments", "await", "case", "catch", "const", "debugger", "default", "delete", "do", "enum", "eval", "export", "extends",
-    "false", "function", "implements",
-    "instanceof", "interface", "let", "new", "null", "package", "private", "protected",
+    "false", "function", "implements", "instanceof", "interface", "let", "new", "null", "package", "private", "protected",
     "public", "static", "super", "switch", "this", "throw", "true", "typeof", "var", "void", "undefined", "Object", "Map",
     "Set", "Array", "String", "Number", "Error",
 }  # fmt: skip
@@ -30,16 +29,15 @@ METHODS = {
 BUILTINS = {
     "abs", "all", "any", "bool", "callable", "dict", "enumerate", "filter", "float", "frozenset", "getattr", "hasattr", "hash",
     "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "object", "print", "range",
-    "repr",
-    "reversed", "round", "set", "setattr", "sorted", "str", "sum", "tuple", "type", "vars", "zip", "divmod", "ord", "chr",
-    "slice", "NotImplemented", "super", "property",
+    "repr", "reversed", "round", "set", "setattr", "sorted", "str", "sum", "tuple", "type", "vars", "zip", "divmod", "ord",
+    "chr", "slice", "NotImplemented", "super", "property",
 }  # fmt: skip
 #: Exceptions of Python.
 ERRORS = {
     "ArithmeticError", "AssertionError", "AttributeError", "BaseException", "Exception", "IndexError", "KeyError",
     "LookupError", "ModuleNotFoundError", "NotImplementedError", "OSError", "OverflowError", "RecursionError",
-    "RuntimeError", "StopIteration",
-    "TypeError", "UnicodeDecodeError", "ValueError", "ZeroDivisionError", "FileNotFoundError", "ImportError",
+    "RuntimeError", "StopIteration", "TypeError", "UnicodeDecodeError", "ValueError", "ZeroDivisionError",
+    "FileNotFoundError", "ImportError",
 }  # fmt: skip
 BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
@@ -193,18 +191,14 @@ class ExpressionPrinter:
 
     def condition(self, node: ast.expr) -> str:
         """An expression whose truth alone counts."""
-        if isinstance(node, ast.BoolOp):
-            sign = "&&" if isinstance(node.op, ast.And) else "||"
-            return "(" + sign.join(map(self.condition, node.values)) + ")"
-        if isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
-            return self.expression(node)
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in BOOLEAN
-            and not self._is_bound(node.func.id)
-        ):
-            return self.expression(node)
+        match node:
+            case ast.BoolOp():
+                sign = "&&" if isinstance(node.op, ast.And) else "||"
+                return "(" + sign.join(map(self.condition, node.values)) + ")"
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                return self.expression(node)
+            case ast.Call(func=ast.Name(id=name)) if name in BOOLEAN and not self._is_bound(name):
+                return self.expression(node)
         return f"$.t({self.expression(node)})"
 
     def _is_bound(self, name: str) -> bool:
@@ -237,18 +231,13 @@ class ExpressionPrinter:
 
     def _as_compare(self, node: ast.Compare) -> str:
         operands = [node.left, *node.comparators]
-        if len(node.ops) > 1:
-            simple = all(isinstance(one, (ast.Name, ast.Constant)) for one in operands[1:-1])
-            if not simple:
-                written = [self.expression(one) for one in operands]
-                names = [f"$c{place}" for place in range(len(written))]
-                inner = " && ".join(
-                    self._compared(op, one, other) for op, one, other in zip(node.ops, names, names[1:], strict=False)
-                )
-                return f"(({','.join(names)})=>{inner})({','.join(written)})"
         written = [self.expression(one) for one in operands]
-        pairs = zip(node.ops, written, written[1:], strict=False)
-        return "(" + " && ".join(self._compared(op, one, other) for op, one, other in pairs) + ")"
+        # An operand in the middle that is more than a name is computed once.
+        simple = all(isinstance(one, (ast.Name, ast.Constant)) for one in operands[1:-1])
+        names = written if simple else [f"$c{place}" for place in range(len(written))]
+        pairs = zip(node.ops, names, names[1:], strict=False)
+        inner = " && ".join(self._compared(op, one, other) for op, one, other in pairs)
+        return f"({inner})" if simple else f"(({','.join(names)})=>{inner})({','.join(written)})"
 
     def _compared(self, op: ast.cmpop, left: str, right: str) -> str:
         if isinstance(op, ast.Is):
@@ -274,11 +263,8 @@ class ExpressionPrinter:
 
     def _owner(self, node: ast.expr) -> str:
         written = self.expression(node)
-        return (
-            f"({written})"
-            if isinstance(node, (ast.Dict, ast.Constant, ast.GeneratorExp)) or written.startswith("new ")
-            else written
-        )
+        apart = isinstance(node, (ast.Dict, ast.Constant, ast.GeneratorExp)) or written.startswith("new ")
+        return f"({written})" if apart else written
 
     # Comprehensions
 

@@ -180,11 +180,8 @@ class Printer(ExpressionPrinter):
         self.scopes.append(Scope(own | names, functions))
         body = self._block(node.body)
         self.scopes.pop()
-        first = (
-            f"const {name_of(bound)}=this;\n"
-            if bound and any(isinstance(one, ast.Name) and one.id == bound for one in ast.walk(node))
-            else ""
-        )
+        uses = bound and any(isinstance(one, ast.Name) and one.id == bound for one in ast.walk(node))
+        first = f"const {name_of(bound)}=this;\n" if uses else ""
         # A function without a return gives None.
         last = "" if yields(node) or isinstance(node.body[-1], (ast.Return, ast.Raise)) else "return null;\n"
         return first + _declared(sorted(map(name_of, names - own)), body) + last

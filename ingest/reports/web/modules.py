@@ -250,14 +250,9 @@ class Program:
                 if isinstance(node, ast.FunctionDef) and node.decorator_list:
                     found[name] = (source.name, node)
             for node in source.effects:
-                call = node.value if isinstance(node, ast.Expr) else None
-                if (
-                    isinstance(call, ast.Call)
-                    and not _is_alternative(call)
-                    and call.args
-                    and isinstance(call.args[0], ast.Constant)
-                ):
-                    found[str(call.args[0].value)] = (source.name, node)
+                match node:
+                    case ast.Expr(ast.Call(args=[ast.Constant(quantity), *_]) as call) if not _is_alternative(call):
+                        found[str(quantity)] = (source.name, node)
         return found
 
     @cached_property
@@ -276,12 +271,8 @@ class Program:
                 call = node.value if isinstance(node, ast.Expr) else None
                 if isinstance(call, ast.Call) and _is_alternative(call):
                     quantity, *formulas = [str(one.value) for one in call.args if isinstance(one, ast.Constant)]
-                    case = next(
-                        str(one.value.value)
-                        for one in call.keywords
-                        if one.arg == "when" and isinstance(one.value, ast.Constant)
-                    )
-                    found.append(Way(quantity, case, tuple(formulas), source.name, node))
+                    words = {one.arg: one.value.value for one in call.keywords if isinstance(one.value, ast.Constant)}
+                    found.append(Way(quantity, str(words["when"]), tuple(formulas), source.name, node))
         return found
 
     def _reach(self, module: str, name: str) -> list[tuple[str, str]]:
@@ -339,13 +330,10 @@ class Program:
         source = self.source(module)
         if name in source.definitions:
             node = source.definitions[name]
-            if f"{module}:{name}" in self.written and not isinstance(node, ast.ClassDef):
-                return "function" if isinstance(node, ast.FunctionDef) else "value"
             if isinstance(node, ast.ClassDef):
                 return "class"
-            if isinstance(node, ast.FunctionDef):
-                return "value" if node.decorator_list else "function"
-            return "value"
+            bare = isinstance(node, ast.FunctionDef) and (not node.decorator_list or f"{module}:{name}" in self.written)
+            return "function" if bare else "value"
         if name in source.imported:
             place, there = source.imported[name]
             if not there:

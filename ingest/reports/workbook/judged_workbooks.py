@@ -93,20 +93,18 @@ def response_workbook(found: Comparison) -> bytes:
                 sheet.row(one.id, one.statement, found.weights[one.id], *shares)
         scores = (None if score is None else NumberCell(score, "strong share") for score in found.scores)
         sheet.row("Score", "Sum of weight times share earned, over the sum of the weights", None, *scores)
-    notes, changes, stated = (book.sheet(name) for name in ("Notes", "Differences", "Requirements"))
-    for name, offer in zip(found.names, found.offers, strict=True):
-        for line in offer.lines:
-            if line.notes:
-                needed = line.requirement.value
-                unit_name = "" if needed is None else response_unit(needed, line.requirement.unit).name
-                notes.row(name, line.requirement.id, line.verdict, _offered(line), unit_name, line.notes)
-        for change in offer.differences:
-            changes.row(name, change.id, change.text)
-    notes.close()
-    changes.close()
-    for one in found.requirements:
-        stated.row(one.id, one.statement)
-    stated.close()
+    with closing(book.sheet("Notes")) as notes, closing(book.sheet("Differences")) as changes:
+        for name, offer in zip(found.names, found.offers, strict=True):
+            for line in offer.lines:
+                if line.notes:
+                    needed = line.requirement.value
+                    unit_name = "" if needed is None else response_unit(needed, line.requirement.unit).name
+                    notes.row(name, line.requirement.id, line.verdict, _offered(line), unit_name, line.notes)
+            for change in offer.differences:
+                changes.row(name, change.id, change.text)
+    with closing(book.sheet("Requirements")) as stated:
+        for one in found.requirements:
+            stated.row(one.id, one.statement)
     return book.content()
 
 

@@ -293,10 +293,9 @@ def add_charts(plan: Plan, tables: Mapping[str, TableSheet], book: WorkbookWrite
 
     Read bandwidth by job, capacity by year, write bandwidth by checkpoint interval, utilization by latency, and goodput.
     """
-    drawers = (("Workloads", _demand), ("Capacity by year", _capacity))
-    shown = (("Workloads", READS), ("Capacity by year", CAPACITIES[0]))
-    there = {name for name, needed in shown if name in tables and needed in tables[name].quantities}
-    charts = [draw(tables[name], book) for name, draw in drawers if name in there]
+    drawers = (("Workloads", READS, _demand), ("Capacity by year", CAPACITIES[0], _capacity))
+    there = ((tables[name], needed, draw) for name, needed, draw in drawers if name in tables)
+    charts = [draw(table, book) for table, needed, draw in there if needed in table.quantities]
     jobs = {row.name: row for row in plan.rows["jobs"]}
     if (saved := largest_checkpoint_course(plan)) is not None:
         charts.append(_intervals(book, cells, jobs[saved[0]], *saved[1:]))

@@ -215,14 +215,13 @@ def _prices(plan: Plan, sheet: SheetWriter) -> None:
     steps = steps if GROWTH in plan.kinds else []
     first = next(iter(reads.values()), None)
     whole = [(words["all"], max(size for _, size in years), first)] if years else []
+    blank = [EntryCell(None)] * 4
     for counts, lines in ((ONCE, whole), (IN_STEPS, steps)):
         for item, size, rate in lines:
-            sheet.row(
-                item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), counts, *(EntryCell(None) for _ in range(4))
-            )
+            sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), counts, *blank)
     for counts, items in words["others"].items():
         for item in filter(None, (said_of(one, plan.kinds) for one in items)):
-            sheet.row(item, *(EntryCell(None) for _ in range(4)), counts, *(EntryCell(None) for _ in range(4)))
+            sheet.row(item, *blank, counts, *blank)
 
 
 def _amount(value: float | None, unit: str, name: str = "") -> tuple[CellContent, CellContent]:
