@@ -276,8 +276,7 @@ def _last_tries(key: Array, start: Array, keys: Array, starts: Array) -> Array:
     """The place of the last try of a job that had started by a time; `key` and `start` are sorted; -1 for none."""
     low, high = numpy.searchsorted(key, keys, "left"), numpy.searchsorted(key, keys, "right")
     place = high - 1
-    tries = high - low > 1
-    for at in numpy.flatnonzero(tries):
+    for at in numpy.flatnonzero(high - low > 1):
         place[at] = low[at] + max(int(numpy.searchsorted(start[low[at] : high[at]], starts[at], "right")) - 1, 0)
     return numpy.where(high > low, place, -1)
 
@@ -328,8 +327,7 @@ class Profile(NamedTuple):
         first = numpy.clip(numpy.searchsorted(self.times, edges[:-1], "right") - 1, 0, len(self.levels) - 1)
         last = numpy.clip(numpy.searchsorted(self.times, edges[1:], "left"), first + 1, len(self.levels))
         bounds = numpy.append(self.levels, 0)
-        pairs = numpy.column_stack([first, last]).ravel()
-        found: Array = numpy.maximum.reduceat(bounds, pairs)[::2]
+        found: Array = numpy.maximum.reduceat(bounds, numpy.column_stack([first, last]).ravel())[::2]
         return found
 
 
@@ -349,8 +347,7 @@ def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | N
     order = numpy.argsort(times, kind="stable")
     times, changes = times[order], changes[order]
     last = numpy.append(times[1:] != times[:-1], True)
-    levels = numpy.cumsum(changes)[last]
-    return Profile(times[last], levels[:-1])
+    return Profile(times[last], numpy.cumsum(changes)[last][:-1])
 
 
 def weighted_quantiles(values: Array, weights: Array, *shares: float) -> list[float]:
