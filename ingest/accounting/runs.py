@@ -276,7 +276,8 @@ def _last_tries(key: Array, start: Array, keys: Array, starts: Array) -> Array:
     """The place of the last try of a job that had started by a time; `key` and `start` are sorted; -1 for none."""
     low, high = numpy.searchsorted(key, keys, "left"), numpy.searchsorted(key, keys, "right")
     place = high - 1
-    for at in numpy.flatnonzero(high - low > 1):
+    tries = high - low > 1
+    for at in numpy.flatnonzero(tries):
         place[at] = low[at] + max(int(numpy.searchsorted(start[low[at] : high[at]], starts[at], "right")) - 1, 0)
     return numpy.where(high > low, place, -1)
 
@@ -327,7 +328,8 @@ class Profile(NamedTuple):
         first = numpy.clip(numpy.searchsorted(self.times, edges[:-1], "right") - 1, 0, len(self.levels) - 1)
         last = numpy.clip(numpy.searchsorted(self.times, edges[1:], "left"), first + 1, len(self.levels))
         bounds = numpy.append(self.levels, 0)
-        found: Array = numpy.maximum.reduceat(bounds, numpy.column_stack([first, last]).ravel())[::2]
+        pairs = numpy.column_stack([first, last]).ravel()
+        found: Array = numpy.maximum.reduceat(bounds, pairs)[::2]
         return found
 
 

@@ -33,6 +33,7 @@ from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
 from ingest.sizing.rule import Valued, place_of_largest
 from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, applying, finding
+from ingest.text import grouped
 from ingest.units import display, percent
 
 _WRITTEN = table_beside(__file__, "checks.yaml")
@@ -372,11 +373,9 @@ def warnings_of(
     """
     told = applying(found)
     # Threads that imply too small a latency: one line for each job, that of the requirement that asks for the smallest.
-    threads: dict[str, Finding] = {}
-    for one in (one for one in told if one.rule.id == "W40"):
-        if one.owner not in threads or _latency(one) < _latency(threads[one.owner]):
-            threads[one.owner] = one
-    placed = [*(one for one in told if one.rule.id in {*PRINTED, "W35"}), *threads.values()]
+    of_jobs = grouped((one.owner, one) for one in told if one.rule.id == "W40").values()
+    threads = [min(each, key=lambda one: 0.0 if one.value is None else float(one.value.value)) for each in of_jobs]
+    placed = [*(one for one in told if one.rule.id in {*PRINTED, "W35"}), *threads]
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
     lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
@@ -393,10 +392,6 @@ def _placed(site: Site, one: Finding) -> Message:
     if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
         keys = ("overlap", "checkpoints")
     return Message(f"{site.place(keys)}: ", one.message())
-
-
-def _latency(one: Finding) -> float:
-    return float(one.value.value) if one.value is not None else 0.0
 
 
 def _together(
