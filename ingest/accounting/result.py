@@ -227,8 +227,7 @@ def _job(one: ClassUse, cluster: ClusterUse) -> Iterator[str]:
     yield from _noted(f"    share: {share}", f"{levels['mean']:,.4g} GPUs in use on average, over those of these runs")
     starts = max(1, math.ceil(one.starts[0] * one.gpus[0] / per_node / nodes))
     if starts < runs["typical"]:
-        often = f"starts per minute: P99 {one.starts[0]:,.0f}, at most {one.starts[1]:,.0f}"
-        yield from _noted(f"    starts: {starts}", often)
+        yield from _noted(f"    starts: {starts}", f"starts per minute: P99 {one.starts[0]:,.0f}, at most {one.starts[1]:,.0f}")
     if one.read is not None and not one.job.keys() & {"model", "samples_per_second"}:
         yield from _noted("    samples_per_second: 1", "one sample stands for what a GPU reads in a second")
         mean, low, high = (max(round(value), LEAST_BYTES) for value in one.read)

@@ -349,8 +349,7 @@ def profile(start: Array, end: Array, amount: Array, window: tuple[int, int] | N
     order = numpy.argsort(times, kind="stable")
     times, changes = times[order], changes[order]
     last = numpy.append(times[1:] != times[:-1], True)
-    levels = numpy.cumsum(changes)[last]
-    return Profile(times[last], levels[:-1])
+    return Profile(times[last], numpy.cumsum(changes)[last][:-1])
 
 
 def weighted_quantiles(values: Array, weights: Array, *shares: float) -> list[float]:

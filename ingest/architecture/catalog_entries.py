@@ -249,8 +249,7 @@ def _flops_at(model: Model, own: float, length: float, tokens: float, catalog: C
         why = f": the FLOPs of {model.id} are known only for sequences of {own:,.0f} tokens"
         raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
     flops = made.flops_per_token(length) * tokens
-    note = _NOTE.format(length=length)
-    return Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=note)
+    return Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=_NOTE.format(length=length))
 
 
 def _times(value: Value | None, factor: float) -> Value | None:

@@ -89,8 +89,7 @@ def encoder_attention(
 
     Raises IngestError: the heads do not divide the width.
     """
-    width = even_width(config, hidden, heads)
-    return attention(hidden, heads, heads, width, bias=bias, o_bias=o_bias, causal=False)
+    return attention(hidden, heads, heads, even_width(config, hidden, heads), bias=bias, o_bias=o_bias, causal=False)
 
 
 def encoder_layer(config: ModelConfig, hidden: int, inner: int, heads: int, bias: bool = True) -> list[TableRow]:

@@ -126,8 +126,7 @@ def _tensors(entries: Mapping[str, Any], place: str) -> tuple[list[StoredTensor]
         except (TypeError, KeyError, ValueError):
             good = False
         if not good:
-            known = "dtype, shape and data_offsets of a known type"
-            raise _refused(place, f"{brief(name)}: {brief(entry)}", known)
+            raise _refused(place, f"{brief(name)}: {brief(entry)}", "dtype, shape and data_offsets of a known type")
         if math.prod(shape) * bits != (end - start) * 8:
             stated = f"{math.prod(shape) * bits / 8:,.0f} for {dtype} {list(shape)}"
             raise _refused(place, f"{brief(name)}: {end - start:,} bytes", stated)

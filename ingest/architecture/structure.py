@@ -169,8 +169,7 @@ class Architecture:
 
     def forward_flops_per_token(self, sequence_length: Num, causal: bool = True) -> Num:
         """FLOPs of the forward pass, per token."""
-        name = "forward_flops_per_token" if causal else "forward_flops_per_token_full_attention"
-        return self.solve(name, sequence_length)
+        return self.solve("forward_flops_per_token" if causal else "forward_flops_per_token_full_attention", sequence_length)
 
 
 def _share(row: Attention, sequence_length: Num) -> Num:

@@ -298,8 +298,7 @@ def feed(
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate)
     place_cache(known, cache, rate.node)
-    policy = shuffle_of(known, asked["shuffle"])
-    facts = {"observed" if seen is not None else "", cache, policy}
+    facts = {"observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
     asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
     known.freeze()
     first = _loader_of(known, loader)

@@ -86,8 +86,7 @@ def shuffle_of(known: Quantities, written: str | None) -> str:
         hint = nearest(policy, POLICIES) if policy not in POLICIES else ""
         raise option_error("shuffle", f": found '{written}', expected buffer=N, block=N or global{hint}")
     if equals:
-        samples = float(read_value("shuffle_samples", count, "--shuffle"))
-        known.give({"shuffle_samples": Input(samples, origin="user")})
+        known.give({"shuffle_samples": Input(float(read_value("shuffle_samples", count, "--shuffle")), origin="user")})
     return policy
 
 

@@ -180,8 +180,7 @@ def tried(loader: Loader, *, steps: int, seed: int) -> Utilization:
 def _batches(loader: Loader, seed: int, steps: int, shape: tuple[int, int]) -> Iterator[Array]:
     """Seconds of the batches of each step: those of a pool, each once where it suffices; one for all where none varies."""
     if not loader.latency_variation and not loader.hit_fraction:
-        alike = numpy.array([[loader.batch * (loader.latency_seconds + loader.decode_seconds)]])
-        yield from repeat(alike, steps)
+        yield from repeat(numpy.array([[loader.batch * (loader.latency_seconds + loader.decode_seconds)]]), steps)
         return
     each, wanted = shape[0] * shape[1], steps * shape[0] * shape[1]
     size = max(1, min(wanted, POOL_BATCHES, POOL_LATENCIES // min(loader.batch, MOST_DRAWN_BATCH)))

@@ -240,8 +240,7 @@ def _one(observation: str | Path, *, output: str | Path | None, tolerance: float
     if not rows:
         known = ", ".join(sorted({name for names in HELD_AGAINST.values() for name in names}))
         raise IngestError(f"{observation}: nothing to compare, expected one of {known}")
-    identity = identity_of(observation)
-    files = overlay(seen, answer, identity, encoding_id) if output is not None else {}
+    files = overlay(seen, answer, identity_of(observation), encoding_id) if output is not None else {}
     if output is not None:
         write_entries(Path(output), files)
     warnings = list(_warnings(seen, rows, answer))
@@ -253,8 +252,7 @@ def _one(observation: str | Path, *, output: str | Path | None, tolerance: float
     ratio = next((one.ratio for one in rows if one.quantity == RATE), None)
     if allowed is not None and ratio is not None and abs(ratio - 1) > allowed:
         unmet = f"the observed rate is {ratio:.3g} times the estimate, more than {allowed:.0%} off"
-    folder = str(output or "")
-    return Calibration(answer.model.id, answer.gpu.id, rows, files, folder, tuple(warnings), answer, unmet)
+    return Calibration(answer.model.id, answer.gpu.id, rows, files, str(output or ""), tuple(warnings), answer, unmet)
 
 
 def identity_of(observation: str | Path, expected: str = EXPECTED) -> str:

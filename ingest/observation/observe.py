@@ -224,11 +224,8 @@ def combined(readings: Sequence[Reading], synthetic: Figure | None, inputs: Mapp
 
     Refused: the job is faster with its data than without.
     """
-    figures: dict[str, Figure] = {}
-    unknown: dict[str, str] = {}
-    for one in readings:
-        figures = {**one.figures, **figures}
-        unknown |= one.unknown
+    figures = {name: figure for one in reversed(readings) for name, figure in one.figures.items()}
+    unknown = {name: why for one in readings for name, why in one.unknown.items()}
     warnings = [line for one in readings for line in one.warnings]
     rate, bandwidth = figures.get("real_samples_per_second"), figures.get("read_bandwidth")
     if bandwidth is not None and rate is not None:

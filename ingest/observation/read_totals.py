@@ -136,8 +136,7 @@ def totals_reading(
         # What was cut is not covered, on the data path or off it.
         within = min(1.0, float(solve("coverage", {"explained_bytes": moved, "bytes_read": totals.all_bytes})))
         seen = None if share is None else within
-        lower_bound = totals.lower_bound or is_mean
-        figures["read_bandwidth"] = Figure(rate, "B/s", source, window, seen, lower_bound=lower_bound)
+        figures["read_bandwidth"] = Figure(rate, "B/s", source, window, seen, lower_bound=totals.lower_bound or is_mean)
         figures["window_seconds"] = Figure(window.seconds, "s", source, window, seen)
     if share is not None:
         figures["coverage"] = Figure(share, "1", source, whole, share, note="bytes read below --path, over all bytes read")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import log, sqrt
 from statistics import fmean, median, pvariance
 from typing import NamedTuple
@@ -138,8 +138,7 @@ def _steady_part(times: Sequence[float], totals: Sequence[float], step: int, by_
 def _by_chance(rates: Sequence[float]) -> float:
     """The share by which the halves of so many independent rates differ in 1 of 100 cases at most."""
     halves = rates[: len(rates) // 2], rates[len(rates) // 2 :]
-    error = sqrt(sum(pvariance(half) / len(half) for half in halves))
-    return CHANCE * error / max(*map(fmean, halves), 1e-12)
+    return CHANCE * sqrt(sum(pvariance(half) / len(half) for half in halves)) / max(*map(fmean, halves), 1e-12)
 
 
 def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[int, int]]:
@@ -149,10 +148,7 @@ def _segments(amounts: Sequence[float], spans: Sequence[float]) -> list[tuple[in
     # The deviation of single intervals from their neighbours; a shift adds few large differences, which the median ignores.
     deviation = max(median(steps) / 0.954, 0.02 * max(rates), 1e-12)
     price = PENALTY * deviation**2 * log(len(rates))
-    sums, squares = [0.0], [0.0]
-    for rate in rates:
-        sums.append(sums[-1] + rate)
-        squares.append(squares[-1] + rate * rate)
+    sums, squares = [0.0, *accumulate(rates)], [0.0, *accumulate(rate * rate for rate in rates)]
     best, came_from = [0.0], [0]
     for end in range(1, len(rates) + 1):
         costs = (

@@ -395,8 +395,7 @@ def _of_steps(
     if workers is not None and max(covered[at] for at in kept) <= 1 and len(level) >= LEAST_ROUNDS * workers:
         totals = [0.0, *accumulate(seconds[steady.first : steady.last])]
         rounds = [after - before for before, after in zip(totals, totals[workers:], strict=False)]
-        varied = pstdev(rounds) / fmean(rounds)
-        figures["step_round_variation"] = Figure(varied, "1", SOURCE, note=f"{workers} steps together")
+        figures["step_round_variation"] = Figure(pstdev(rounds) / fmean(rounds), "1", SOURCE, note=f"{workers} steps together")
     return {**figures, "real_samples_per_second": whole}, [steps[at] for at in level], warnings
 
 

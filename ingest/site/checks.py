@@ -33,6 +33,7 @@ from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
 from ingest.sizing.rule import Valued, place_of_largest
 from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, applying, finding
+from ingest.text import grouped
 from ingest.units import display, percent
 
 _WRITTEN = table_beside(__file__, "checks.yaml")
@@ -372,15 +373,14 @@ def warnings_of(
     """
     told = applying(found)
     # Threads that imply too small a latency: one line for each job, that of the requirement that asks for the smallest.
-    threads: dict[str, Finding] = {}
-    for one in (one for one in told if one.rule.id == "W40"):
-        if one.owner not in threads or _latency(one) < _latency(threads[one.owner]):
-            threads[one.owner] = one
-    placed = [*(one for one in told if one.rule.id in {*PRINTED, "W35"}), *threads.values()]
+    of_jobs = grouped((one.owner, one) for one in told if one.rule.id == "W40").values()
+    threads = [min(each, key=lambda one: 0.0 if one.value is None else float(one.value.value)) for each in of_jobs]
+    placed = [*(one for one in told if one.rule.id in {*PRINTED, "W35"}), *threads]
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
     lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
-    lines += [*_absent_data(site, years), *_of_entries(site, data), *_disagreeing(site, jobs, data, catalog)]
+    entries = (*_absent_data(site, years), *_of_entries(site, data), *_disagreeing(site, jobs, data, catalog))
+    lines += [(one, Message(f"{site.place(keys)}: ", one.message())) for keys, each in entries for one in applying([each])]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
 
@@ -392,10 +392,6 @@ def _placed(site: Site, one: Finding) -> Message:
     if one.rule.id == "W35" and "checkpoints" in site.section("overlap"):
         keys = ("overlap", "checkpoints")
     return Message(f"{site.place(keys)}: ", one.message())
-
-
-def _latency(one: Finding) -> float:
-    return float(one.value.value) if one.value is not None else 0.0
 
 
 def _together(
@@ -423,7 +419,7 @@ def _together(
         yield finding("W27", words={"mode": "not stated"}, jobs=listed(left))
 
 
-def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
+def _absent_data(site: Site, years: int) -> Iterator[tuple[Keys, Finding | None]]:
     """Data sets that are never on storage, and jobs on data sets that are not there in some year of the plan."""
     start: datetime.date | None = site.data.get("start")
     span = range(start.year, start.year + years + 1) if start else ()
@@ -435,18 +431,17 @@ def _absent_data(site: Site, years: int) -> Iterator[tuple[Finding, Message]]:
         if len(missing) > years:
             refused = "{data} is not on storage in {years}, expected years of the plan between its `from` and `until`"
             site.refuse(("jobs", name, "data"), refused.format(**facts))
-        for one in applying([finding("W31", words={"data": "absent"}, **facts)] if missing else []):
-            yield one, Message(f"{site.place(('jobs', name, 'data'))}: ", one.message())
+        if missing:
+            yield ("jobs", name, "data"), finding("W31", words={"data": "absent"}, **facts)
     for name, described in datasets.items():
         if span and not any(there(described, year) for year in span):
             planned = f"{span[0]} to {span[-1]}" if years else f"{span[0]}"
-            for one in applying([finding("W39", words={"data": "absent in all years"}, years=planned)]):
-                yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
+            yield ("datasets", name), finding("W39", words={"data": "absent in all years"}, years=planned)
 
 
 def _disagreeing(
     site: Site, jobs: Sequence[QuantityRow], data: Mapping[str, QuantityRow], catalog: Catalog
-) -> Iterator[tuple[Finding, Message]]:
+) -> Iterator[tuple[Keys, Finding | None]]:
     """Data sets that do not state what their readers disagree about: the samples in a file, and the bytes of a sample."""
     sizes = {row.name: row.known.find("sample_bytes") for row in jobs}
     for name, described in site.section("datasets").items():
@@ -465,18 +460,15 @@ def _disagreeing(
                 continue
             ends = {"most_of_readers": values[-1][0], "fewest_of_readers": values[0][0]}
             shown = listed([f"{display(value, unit, binary=False)} by {job}" for value, job in values])
-            for one in applying([finding("W56", ends, what=what, readers=shown, taken=taken)]):
-                yield one, Message(f"{site.place(('datasets', name))}: ", one.message())
+            yield ("datasets", name), finding("W56", ends, what=what, readers=shown, taken=taken)
 
 
-def _of_entries(site: Site, data: Mapping[str, QuantityRow]) -> Iterator[tuple[Finding, Message]]:
+def _of_entries(site: Site, data: Mapping[str, QuantityRow]) -> Iterator[tuple[Keys, Finding | None]]:
     """Capacities that are so small that their unit must be missing; data sets whose measured samples may be many each."""
     sizes: dict[Keys, Any] = {("reserve", key): site.section("reserve").get(key) for key in RESERVED}
     for section, key in (("datasets", "bytes"), ("clusters", "nvme")):
         sizes |= {(section, name, key): one.get(key) for name, one in site.section(section).items()}
     stated = {keys: Quantity(item.value, "B") for keys, item in sizes.items() if isinstance(item, Input) and item.value}
-    found = [(keys, finding("W42", {"stated_capacity": size})) for keys, size in stated.items()]
+    yield from ((keys, finding("W42", {"stated_capacity": size})) for keys, size in stated.items())
     unread = (name for name, row in data.items() if any(UNREAD in item.note for item in row.known.given.values()))
-    found += [(("datasets", name, "measured"), finding("W54", words={"samples": "unread"}, unread=UNREAD)) for name in unread]
-    for keys, one in ((keys, one) for keys, told in found for one in applying([told])):
-        yield one, Message(f"{site.place(keys)}: ", one.message())
+    yield from ((("datasets", name, "measured"), finding("W54", words={"samples": "unread"}, unread=UNREAD)) for name in unread)

@@ -241,8 +241,7 @@ def samples_in_file_by_reader(name: str, site: Site, catalog: Catalog) -> dict[s
     """The samples in a file of a data set as the models of the jobs that read it have them, by job."""
     found = {}
     for job, described in site.readers.get(name, {}).items():
-        model = model_of(described, catalog)
-        encoding = encoding_in(model, described.get("encoding"))
+        encoding = encoding_in(model_of(described, catalog), described.get("encoding"))
         if encoding is not None and encoding.samples_per_file is not None:
             found[job] = encoding.samples_per_file
     return found

@@ -153,8 +153,7 @@ def _machines(cluster: Mapping[str, Any], entry: Mapping[str, Any], arguments: M
         return given
     if "node" in arguments:
         return {"node": kind, **given}
-    node = Catalog().get(Node, kind)
-    return {**given, "gpu": node.gpu}
+    return {**given, "gpu": Catalog().get(Node, kind).gpu}
 
 
 @cache

@@ -310,8 +310,7 @@ class SiteJob:
                 raise RequirementNotMet(found.unmet)
             known = found.known
             missed, further = asked_results(found)
-            shown = known.find_all((*missed, *further))
-            results = [name for name, step in shown.items() if name in missed or step.value]
+            results = [name for name, step in known.find_all((*missed, *further)).items() if name in missed or step.value]
             told = (*found.warnings, *unused_options(found, results, settings), *contradicted(known, _settings(policy)))
         stated = known.steps_of(*inputs)
         steps = {**known.find_all((*SAVED, *DECIDING)), "gpus": gpus}

@@ -130,11 +130,10 @@ class LineClients:
 
     def held(self, value: RequirementValue) -> tuple[HeldLoad, ...]:
         """What each kind of load adds to a line, the largest first."""
-        found: dict[str, float] = {}
         if value.line.id in SHOWN_BY or value.line.operation == MIXED:
             return ()
-        for (kind, _), rate in self.loads(value).items():
-            found[kind] = found.get(kind, 0.0) + rate
+        rates = grouped((kind, rate) for (kind, _), rate in self.loads(value).items())
+        found = {kind: sum(each) for kind, each in rates.items()}
         least = sum(found.values()) * ROUNDING
         # Sums of the same rates in another order differ in their last digits.
         parts = [HeldLoad(kind, float(f"{rate:.13g}")) for kind, rate in found.items() if rate > least]
@@ -165,9 +164,8 @@ class LineClients:
         equal = float(solve("required_bandwidth_per_client", given))
         if all(equal <= draws[one.cluster] * (1 + ROUNDING) for one in groups):
             return groups
-        loads: dict[str, float] = {}
-        for (_, cluster), rate in self.loads(value).items():
-            loads[cluster] = loads.get(cluster, 0.0) + rate
+        rates = grouped((cluster, rate) for (_, cluster), rate in self.loads(value).items())
+        loads = {cluster: sum(each) for cluster, each in rates.items()}
         most = [min(draws[one.cluster] * one.clients, number) for one in groups]
         # Where no job or workload has the load, each cluster takes what it draws.
         needed = [loads.get(one.cluster, 0.0) for one in groups] if loads else most

@@ -126,8 +126,7 @@ class LoadConditions(LineClients):
         """What each job adds to a load of reads; jobs that alternate on the same nodes share these."""
         found = [self._part(value.line, entry, clients) for entry in entries]
         taking = [one for one in found if one.bandwidth] or found or [self._copied("", 1, clients)]
-        everyone = solve("load_nodes", {"line_nodes": [one.nodes for one in taking]})
-        shared = {"load_nodes": everyone, "line_clients": clients}
+        shared = {"load_nodes": solve("load_nodes", {"line_nodes": [one.nodes for one in taking]}), "line_clients": clients}
         placed = [one._replace(nodes=float(solve("nodes_taking_part", {"nodes": one.nodes, **shared}))) for one in taking]
         if not value.by_guidance:
             return placed
@@ -158,8 +157,7 @@ class LoadConditions(LineClients):
 
     def _copied(self, name: str, bandwidth: float, clients: int) -> LoadPart:
         """Reads that belong to no loader of a job: each client copies in sequence, with as many streams as it has GPUs."""
-        rows = (*self.jobs.values(), *self.serving.values())
-        streams = max(map(_streams, rows), default=1)
+        streams = max(map(_streams, (*self.jobs.values(), *self.serving.values())), default=1)
         return LoadPart(name, bandwidth, self.known.value("stream_request_bytes"), "sequential", clients, streams)
 
     def _reads(self, value: RequirementValue, entries: Sequence[Step], clients: int) -> list[LoadPart]:

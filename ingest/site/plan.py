@@ -253,8 +253,7 @@ class Plan(InteractiveResult):
 
     def below(self, name: str) -> list[str]:
         """The inputs that a requirement rests on, as `inputs` calls them."""
-        below = steps_below([self.steps[name]])
-        return sorted({self._called(step, step.source) for step in below if step.source is not None})
+        return sorted({self._called(step, step.source) for step in steps_below([self.steps[name]]) if step.source is not None})
 
     @property
     def input_hash(self) -> str:
@@ -279,8 +278,7 @@ class Plan(InteractiveResult):
             recalled = self.catalog.source(item.source).title if item.source else "usual practice, to be confirmed"
             why = why_assumed(item, recalled)
             if why is not None:
-                entry = assumption(step.name, item.value, unit_of(step.name), why)
-                found.setdefault((step.name, item.value), entry)
+                found.setdefault((step.name, item.value), assumption(step.name, item.value, unit_of(step.name), why))
         return list(found.values())
 
     @cached_property
@@ -339,8 +337,7 @@ class Plan(InteractiveResult):
     def to_frame(self) -> DataFrame:
         """One row per requirement: id, priority, metric, value, computed, low, high, unit."""
         names = ["id", "priority", "metric", "value", "computed", "low", "high", "unit"]
-        rows = [[getattr(one, name) for name in names] for one in self.requirements]
-        return frame_of(rows, columns=names, index="id")
+        return frame_of([[getattr(one, name) for name in names] for one in self.requirements], columns=names, index="id")
 
 
 def _flattened(written: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -190,8 +190,7 @@ class RequirementWriter:
             self.loads.limited_by(value, most),
             loads if len(loads) > 1 else (),
         )
-        choices = [*self._choices(value, conditions, limit), *sides]
-        decided = tuple(one for one in choices if one is not None)
+        decided = tuple(one for one in [*self._choices(value, conditions, limit), *sides] if one is not None)
         return WrittenRequirement(requirement, step, tested, floor, decided, most, limit, allowed, self.loads.reads_of(value))
 
     def _assumed_below(self, step: Step) -> frozenset[str]:
@@ -218,8 +217,7 @@ class RequirementWriter:
         yield from self.loads.findings(value, conditions)
         if value.compared is not None and self.known.value("floor_signed"):
             workload, guidance = value.compared
-            rates = {"workload_rate": workload, "guidance_rate": guidance}
-            yield finding("C17", rates, owner=line.id)
+            yield finding("C17", {"workload_rate": workload, "guidance_rate": guidance}, owner=line.id)
         if "{nodes}" in line.says:
             yield finding("C18", self.known.find, owner=line.id)
 
@@ -275,8 +273,7 @@ class RequirementWriter:
 
     def _held_beside(self, value: RequirementValue) -> bool:
         """Whether a line holds loads of another kind than the one that it is named for."""
-        own = kind_of_line(value.line.id)
-        return any(one.kind != own for one in self.loads.held(value))
+        return any(one.kind != kind_of_line(value.line.id) for one in self.loads.held(value))
 
     def _within(self, value: RequirementValue) -> str:
         """The time of the jobs behind a line, as allowed or as nodes draw: of the one with the largest entry, or of all."""

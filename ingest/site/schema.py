@@ -38,8 +38,7 @@ def number(value: object, name: str, word: str = "typical") -> float:
 
     Raises UsageError: no number, of another unit, or out of range.
     """
-    what = name if word == "typical" else word
-    return float(read_value(name, value, what))
+    return float(read_value(name, value, name if word == "typical" else word))
 
 
 def limits_of(name: str) -> dict[str, Any]:

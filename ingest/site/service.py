@@ -242,17 +242,14 @@ def open_questions(
             question = f"At which rate does {row.name} train on your GPUs?"
             found.append(OpenQuestion(f"jobs.{row.name}.samples_per_second", question, shown, why))
     taken = {step.name: step for step in used if step.source is not None and step.source.origin == "default"}
-    ranked = [
-        (one.rank, OpenQuestion(one.key, one.question, _shown(one, taken[one.quantity], jobs), one.reason))
+    asked: list[tuple[DefaultRecord | ServiceTerm, str]] = [
+        (one, _shown(one, taken[one.quantity], jobs))
         for one in default_records()
         if one.quantity in taken and {*_stated(site.written, one.key)} != {True}
     ]
-    ranked += [
-        (one.rank, OpenQuestion(one.key, one.question, one.suggested, one.reason))
-        for one in service
-        if one.rank and one.status == OPEN
-    ]
-    found += [one for _, one in sorted(ranked, key=lambda pair: pair[0])]
+    asked += [(one, one.suggested) for one in service if one.rank and one.status == OPEN]
+    asked.sort(key=lambda pair: pair[0].rank)
+    found += [OpenQuestion(one.key, one.question, suggested, one.reason) for one, suggested in asked]
     return tuple({one.key: one for one in reversed(found)}.values())[::-1]
 
 
@@ -323,8 +320,7 @@ def decisions_of(site: Site, found: Iterable[Finding], lines: Sequence[Requireme
         said = accepted.get(one.id, {})
         said = said if alone and ACCEPT in said else said.get(one.of, {})
         way = (SETTLE if alone else SETTLE_ONE).format(id=one.id, of=one.of)
-        settle = " or ".join(filter(None, (one.settle, way)))
-        settled.append(one._replace(reason=str(said.get(ACCEPT, "")), settle=settle))
+        settled.append(one._replace(reason=str(said.get(ACCEPT, "")), settle=" or ".join(filter(None, (one.settle, way)))))
     return tuple(settled)
 
 

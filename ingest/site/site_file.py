@@ -21,7 +21,7 @@ from ingest.site import schema
 from ingest.site.schema import NAMED, Fault, number
 from ingest.sizing.job import names_of
 from ingest.sizing.resolve import model_named
-from ingest.text import visible
+from ingest.text import grouped, visible
 from ingest.units import parse_whole, written_in_file
 from ingest.version import newer
 
@@ -108,10 +108,8 @@ class Site:
     @cached_property
     def readers(self) -> Mapping[str, Mapping[str, Any]]:
         """The jobs that read each data set, by name."""
-        found: dict[str, dict[str, Any]] = {}
-        for name, job in self.section("jobs").items():
-            found.setdefault(str(job.get("data")), {})[name] = job
-        return found
+        jobs = grouped((str(job.get("data")), (name, job)) for name, job in self.section("jobs").items())
+        return {data: dict(pairs) for data, pairs in jobs.items()}
 
     @property
     def name(self) -> str:

@@ -124,8 +124,7 @@ def measured_entry(path: str | Path, io_bytes: float | None = None) -> Storage:
     fields: dict[str, Any] = {"reference_io_bytes": size}
     for result, names in FROM_MEASUREMENT.items():
         if result in results:
-            unit = Storage.shapes[names[0]].unit
-            fields |= dict.fromkeys(names, _measured(path, result, results[result], unit, where))
+            fields |= dict.fromkeys(names, _measured(path, result, results[result], Storage.shapes[names[0]].unit, where))
     name = f"measured path of {Path(path).name}, one machine"
     return Storage(Path(path).stem, Path(path), name=name, family="client", scaling_unit="client", fixed=MEASURED, **fields)
 

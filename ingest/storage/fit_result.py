@@ -121,8 +121,7 @@ class Fit(InteractiveResult):
     @property
     def _of_storage(self) -> list[LayerVerdict]:
         """The layers that tell what the storage and its clients deliver."""
-        apart = (data_path.NODE, data_path.NETWORK, data_path.COUNT)
-        return [one for one in self.layers if one.layer.part not in apart]
+        return [one for one in self.layers if one.layer.part not in (data_path.NODE, data_path.NETWORK, data_path.COUNT)]
 
     @property
     def not_known(self) -> tuple[str, ...]:
@@ -202,8 +201,7 @@ class Fit(InteractiveResult):
         degraded, needed = self.results.get("degraded_read_bandwidth"), self.answer.known.find("read_bandwidth_needed")
         if degraded is None or needed is None or not needed.value:
             return None
-        given = {"amount_needed": degraded.value, "amount_available": needed.value}
-        return float(solve("shortfall_factor", given))
+        return float(solve("shortfall_factor", {"amount_needed": degraded.value, "amount_available": needed.value}))
 
     @property
     def bottleneck(self) -> str:
@@ -441,8 +439,7 @@ class Fits(InteractiveResult):
             one = held.get(need_in(line))
             row = LineStock(line.id, line.priority, line.unit, line.value)
             if one is not None and one.have is not None:
-                of_line = one._replace(need=line.value)
-                row = row._replace(have=one.have, missing=of_line.missing, at_least=one.at_least)
+                row = row._replace(have=one.have, missing=one._replace(need=line.value).missing, at_least=one.at_least)
             found.append(row)
         return tuple(found)
 
@@ -460,8 +457,7 @@ class Fits(InteractiveResult):
     def unmet(self) -> str:
         """Why `--require` is not met; empty where every system named fits, or one of all of them."""
         if self.nothing_missing:
-            unknown = any(one.missing is None for one in self.stock)
-            return self.nothing_missing if unknown else ""
+            return self.nothing_missing if any(one.missing is None for one in self.stock) else ""
         failed = [one for one in self.systems if one.fits is not True]
         if self.compared:
             return f"none of {len(failed)} systems is known to fit" if len(failed) == len(self.systems) else ""
@@ -496,5 +492,4 @@ class Fits(InteractiveResult):
             | {name: one.results[name].value if name in one.results else None for name in RESULTS}
             for one in self.systems
         ]
-        columns = ["storage", "class", "fits", "bottleneck", *RESULTS]
-        return frame_of(rows, columns=columns, index="storage")
+        return frame_of(rows, columns=["storage", "class", "fits", "bottleneck", *RESULTS], index="storage")

@@ -286,8 +286,7 @@ class _Lines:
     def reached(self, one: SiteInput) -> list[int]:
         """The lines that rest on an input, by number."""
         above = {*one.steps, *self.tree.above(one.steps)}
-        sizes = {read[1] for place in self.reading for read in self.lines[place].reads}
-        sized = not above.isdisjoint(sizes)
+        sized = not above.isdisjoint({read[1] for place in self.reading for read in self.lines[place].reads})
         return [
             place
             for place, line in enumerate(self.lines)
@@ -310,8 +309,7 @@ class _Lines:
             numpy.array([float(self.lines[place].requirement.conditions.clients) for place in of]) for of in (largest, writes)
         )
         means = {place: self._mean_requests(place, known, len(values)) for place in {*largest}}
-        sizes = numpy.array([means[place][column] for column, place in enumerate(largest)])
-        return Required(found, clients, sizes, writers)
+        return Required(found, clients, numpy.array([means[place][column] for column, place in enumerate(largest)]), writers)
 
     def required_at(self, one: SiteInput, value: float, digits: float | None = None) -> dict[str, float]:
         """What each line requires with a value of an input, by id, and the conditions of the largest read line, by name."""

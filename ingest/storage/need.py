@@ -16,6 +16,7 @@ from ingest.engine.registry import check_value, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.requirement import PRIORITIES, Conditions, Requirement
+from ingest.site.load_conditions import mean_request, shares_of
 from ingest.site.plan import Plan, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, lines_of, plan_data, plan_of_site
 from ingest.sizing.bandwidth import MIXED, Estimate, estimate
@@ -296,13 +297,8 @@ def io_size_of(conditions: Conditions) -> float | None:
     reads = [part for part in conditions.mix if part.operation == "read"]
     if not reads:
         return conditions.io_size
-    shares = [part.share for part in reads]
-    parts = [
-        solve("requests_of_part", {"part_share": solve("share_of_load", given), "read_request_bytes": one.io_size})
-        for one in reads
-        for given in [{"part_bandwidth": one.share, "parts_bandwidth": shares}]
-    ]
-    return float(solve("request_bytes_of_mix", {"requests_per_byte": parts}))
+    shares = shares_of([part.share for part in reads])
+    return mean_request([one._replace(share=share) for one, share in zip(reads, shares, strict=True)])
 
 
 ALL = "all"  # Every system of the catalogs that one can buy, rent or run
