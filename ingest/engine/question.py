@@ -97,6 +97,11 @@ class Argument(NamedTuple):
     required: bool = False  # it has no default
     place: bool = False  # it may be given by its place
 
+    @property
+    def states(self) -> set[str]:
+        """The quantities that it states."""
+        return {self.declared.quantity, *self.declared.sets.split()} - {""} if self.declared is not None else set()
+
 
 def arguments_of(function: Any) -> dict[str, Argument]:
     """The parameters of a public function by name, those of its table of options included."""
@@ -156,8 +161,8 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
 def each_stated_once(table: type, asked: Mapping[str, Any], names: Collection[str], where: str) -> None:
     """Refuse quantities that are stated by these names and by an option, too. Raises UsageError: one is."""
     for one in options_in(table):
-        if one.declared is not None and asked.get(one.name) not in (None, one.default):
-            for quantity in {one.declared.quantity, *one.declared.sets.split()}.intersection(names):
+        if asked.get(one.name) not in (None, one.default):
+            for quantity in one.states.intersection(names):
                 raise option_error(one.name, f": found with {where} {quantity}, expected one of them")
 
 

@@ -19,7 +19,7 @@ input_quantity("documents", "document", "Documents: lines, rows, members or file
 alternative("documents", "documents_by_length", when="length_of_documents_known")
 
 computed_quantity("bytes_per_token", "corpus_bytes / tokens", "B/token",
-    "Text bytes that one token stands for: totals over totals, never a mean of ratios.", low=0.1, high=256,
+    "Text bytes that one token stands for: totals over totals, never a mean of ratios.", low=0.1, high=65_536,
     above=False)  # fmt: skip
 computed_quantity("tokenized_bytes", "tokens * token_id_bytes", "B",
     "Bytes of the corpus as token ids in an array, as training reads it.")  # fmt: skip

@@ -45,12 +45,15 @@ def asked_from(source: str | Path, command: str, arguments: Mapping[str, Argumen
     """
     read = options_of_job(source, command, arguments)
     given = {**read, **typed}
-    if read.get("set") and (own := typed.get("set")):
-        written = [own] if isinstance(own, str) else own
-        pairs = [f"{name}={one}" for name, one in written.items()] if isinstance(written, Mapping) else written
-        named = {one.partition("=")[0] for one in pairs}
-        given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in named), *pairs)
+    written = typed.get("set") or ()
+    written = [written] if isinstance(written, str) else written
+    pairs = [f"{name}={one}" for name, one in written.items()] if isinstance(written, Mapping) else written
+    named = {one.partition("=")[0] for one in pairs}
+    stated = named.union(*(arguments[name].states for name in typed if name in arguments))
+    if read.get("set"):
+        given["set"] = (*(one for one in read["set"] if one.partition("=")[0] not in stated), *pairs)
     gone = {other for name in typed for other in RIVALS.get(name, ()) if other not in typed}
+    gone |= {name for name in read if name not in typed and arguments[name].states & named}
     return given | dict.fromkeys(gone & read.keys())
 
 

@@ -314,10 +314,10 @@ def place_requirement(basis: RateBasis, known: Quantities) -> None:
     if model is None or memory is None or cached or not reads_again(model) or known.find(SAMPLES) is None:
         return
     encoding = encoding_in(model, job.encoding)
-    if encoding is None or encoding.stored is None or {SAMPLES, BYTES} & job.settings.keys():
+    if own or encoding is None or encoding.stored is None or {SAMPLES, BYTES} & job.settings.keys():
         known.state("dataset_on_nodes")
     else:
-        # Samples of another size are not those that the model is known for, and its data set stays what it is.
+        # What a step reads of a sample, which `--set` states, leaves the data set as the model is known for.
         known.give_default("data_sample_bytes", from_catalog(encoding.stored))
         known.state("dataset_of_model")
     known.give_default("host_memory_per_node", from_catalog(memory))

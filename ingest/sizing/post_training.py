@@ -109,8 +109,7 @@ RESULTS = (
     "network_sync_share", *OF_PAUSES, *OF_TRACES, *OF_SANDBOXES, *OF_CHECKPOINTS,
 )  # fmt: skip
 #: What a job takes from its checkpoints.
-SAVED = (*OF_CHECKPOINTS[:6], "checkpoint_weights_bytes", "checkpoint_optimizer_bytes",
-         "weight_bytes_per_parameter")  # fmt: skip
+SAVED = (*OF_CHECKPOINTS[:6], "checkpoint_weights_bytes", "checkpoint_optimizer_bytes")
 
 
 class PublishOptions(TypedDict, total=False):
@@ -377,6 +376,8 @@ def post_training(
     # Each trained model has a frozen one under its adapters; that of the policy is the reference.
     frozen += trained - 1 if adapters else 0
     given.setdefault("frozen_models", Input(frozen).by_default(FROZEN[frozen], "set.frozen_models"))
+    # FSDP shards what it trains in 32 bits; what is only read stays as it was published.
+    given.setdefault("weight_bytes_per_parameter", Input(WIDTHS[saved.words["precision"]], note="a frozen weight"))
     known = Quantities(given, owner)
     known.adopt(saved.known.find_all(SAVED))
     if adapters:

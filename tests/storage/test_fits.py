@@ -547,7 +547,7 @@ def test_require_exits_with_three_and_says_why(command):
     code, out, err = command(*words, "--storage", "nfs-tcp", "--require")
     assert code == 3
     assert "protocol client" in out
-    assert err.splitlines()[-1] == "ingest: nfs-tcp does not fit: protocol client provides 3 GB/s, but 17.85 GB/s is needed"
+    assert err.splitlines()[-1] == "ingest: nfs-tcp does not fit: protocol client provides 3 GB/s, but 18.13 GB/s is needed"
     assert command(*words, "--storage", "nfs-tcp")[0] == 0
 
 
