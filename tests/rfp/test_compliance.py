@@ -309,7 +309,9 @@ def test_where_the_vendor_is_to_state_a_value_any_answer_is_one(said, expected):
         RequirementLine("S-FAC-02", "answer", None, ""), OfferLine("S-FAC-02", said.get("Comply", ""), None, None, said), False
     )
     assert found.verdict == expected
-    assert Response("a.xlsx", (found,), (), False).verdict.startswith("COMPLIES")
+    answer = Response("a.xlsx", (found,), (), False)
+    assert answer.verdict == "COMPLIES"
+    assert f"{expected == 'answered':d} of 1 questions answered" in answer.summary
 
 
 def test_words_are_read_however_they_are_spelled():
