@@ -17,7 +17,7 @@ from ingest.rfp import vendor_words
 from ingest.rfp.requirement_lines import MANDATORY, RequirementLine, in_base_units, is_value
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.rfp.vendor_words import REFERENCES, WORDS, WRITTEN, Counted, in_notation, limiting, limits, more_than, read_value
-from ingest.rfp.workbook_reader import INVISIBLE, SAME, Sheet, SheetLine, is_formula, number_in
+from ingest.rfp.workbook_reader import INVISIBLE, NUMBER, SAME, Sheet, SheetLine, is_formula, number_in
 from ingest.text import visible
 from ingest.units import display, physical
 
@@ -282,10 +282,12 @@ def _judged(requirement: RequirementLine, offer: OfferLine | None, optimized: bo
     if requirement.value is None:
         written = stated.get(form.AS_IS, "")
         if requirement.priority == ANSWER:
-            said = [one for one in (comply, written, remark) if one.lower() not in ("", *NO_VALUE)]
+            said = [one for one in (comply, written, remark) if one.lower().strip(" .") not in ("", *NO_VALUE)]
             empty = bool(said) and requirement.bound == FIGURE and not any(map(str.isdigit, " ".join(said)))
             note = "states no figure" if empty else ""
-            return LineVerdict(requirement, ANSWERED if said and not empty else UNANSWERED, None, None, stated, note, reserved)
+            # A 'yes' beside `n/a` says nothing.
+            empty = empty or not said or (said == [form.YES] and any(map(str.isalpha, written + remark)))
+            return LineVerdict(requirement, UNANSWERED if empty else ANSWERED, None, None, stated, note, reserved)
         # A value against the bound of the term, else the word.
         kept = vendor_words.bound_kept(requirement.bound, written)
         verdict, note = (words.get(comply, silent), partial) if kept is None else by_value(kept)
@@ -337,11 +339,16 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     nodes = offer.stated.get(form.NODES)
     if nodes and requirement.clients is not None and int(nodes) > requirement.clients:
         yield f"needs {int(nodes):,} clients, where the requirement has {requirement.clients:,.0f}"
-    if requirement.priority == ANSWER:
-        return  # its words are the answer
     texts, written = [offer.stated.get(form.REMARKS, ""), *offer.beside], offer.stated.get(form.AS_IS, "")
+    if requirement.priority == ANSWER:  # its words are the answer, unless they put it off
+        put_off = map(WORDS["postpones"].search, (*texts, written))
+        yield from (f"postpones: '{visible(found[0].lower())}'" for found in put_off if found)
+        return
     if requirement.value is None and vendor_words.bound_kept(requirement.bound, written) is None:
-        texts.append(written)
+        if (unit := requirement.bound.rpartition(" ")[2]) and NUMBER.fullmatch(written):
+            yield f"states {visible(written)} without its unit, such as '{unit}', where the requirement has {requirement.bound}"
+        else:
+            texts.append(written)
     elif requirement.value is None and vendor_words.is_far(requirement.bound, written):
         yield f"states {visible(written)}, where the requirement has {requirement.bound}: confirm the unit"
 
@@ -383,7 +390,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     sides = (vendor_words.AT_MOST, vendor_words.AT_LEAST)
     bounds = (in_notation(requirement.bound), *(f"{sides[bool(one['least'])]} {one['value']}" for one in own))
     slowest = seconds and WORDS["percentile"].search(f"{found.before} | {found.after}")  # which the mean does not bound
-    for bound in () if slowest else bounds:
+    # A number alone in a sentence is no share.
+    for bound in (one for one in bounds if not slowest and (noun or one[-1:] != "%")):
         kept = vendor_words.bound_kept(bound.removesuffix(" times"), written.removesuffix(" times"))
         # Years are not held against hours, nor minutes against a latency, but for a time that keeps a ceiling, or of a term.
         ceiling = bound.startswith(vendor_words.AT_MOST) and (kept or bound == requirement.bound)
@@ -435,7 +443,9 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     size = vendor_words.parsed(f"{number!r} {found.after.split()[0].strip('.,;:()')}", "B") if found.after else None
     if size is not None and size <= LARGEST_REQUEST:
         requests = {vendor_words.parsed(one, "B") for one in re.findall(r"\d[\d.]* [KM]iB", stated)}
-        return None if not requests or size in requests else f"states {shown}, which is not asked for"
+        # A term in words asks for no size of requests.
+        sized = requirement.value is None and re.match(r"\w+\s+(?:requests?|reads?|writes?|transfers?|I/Os?)\b", found.after)
+        return None if size in requests or not (requests or sized) else f"states {shown}, which is not asked for"
     # A term in words asks for the numbers of its own sentence alone.
     worded = requirement.value is None and not requirement.bound and noun.isalpha() and size is None
     alone = requirement.value is None and not found.before and WORDS["amount_alone"].match(found.after)

@@ -95,9 +95,7 @@ class Response(InteractiveResult):
             f"{counted[verdict]} {words}" for verdict, words in (DEVIATING | PENDING | RESERVING).items() if counted[verdict]
         ]
         if asked := self.of(ANSWER):
-            parts.append(
-                f"{sum(line.outcome in ('complies', 'reservation') for line in asked)} of {len(asked)} questions answered"
-            )
+            parts.append(f"{sum(line.verdict == compliance.ANSWERED for line in asked)} of {len(asked)} questions answered")
         if targets:
             parts.append(f"{sum(line.verdict == compliance.MET for line in targets)} of {len(targets)} targets met")
         if self.differences:

@@ -31,11 +31,11 @@ MOST_UNIT_WORDS = 4
 #: What a remark refers to, and how it denies, limits, states and consents; where words qualify what is said; numbers in words.
 WRITTEN = table_beside(__file__, "vendor_words.yaml")
 MONTHS: Sequence[str] = WRITTEN["months"]
-#: The patterns of the table by name, whose lines are joined; MONTHS stands for the names of months.
+#: The patterns of the table by name, whose lines are joined; MONTHS stands for their names, POSTPONES for what postpones.
+_JOINED = {name: "".join(map(str.strip, lines.splitlines())) for name, lines in WRITTEN.items() if isinstance(lines, str)}
 WORDS = {
-    name: re.compile("".join(map(str.strip, lines.splitlines())).replace("MONTHS", "|".join(MONTHS)), re.IGNORECASE)
-    for name, lines in WRITTEN.items()
-    if isinstance(lines, str)
+    name: re.compile(lines.replace("MONTHS", "|".join(MONTHS)).replace("POSTPONES", _JOINED["postpones"]), re.IGNORECASE)
+    for name, lines in _JOINED.items()
 }
 REFERENCES, LIMITS, STATEMENTS, CONSENTS = (WORDS[name] for name in ("references", "limits", "statements", "consents"))
 #: Notations of units that are not read as they are, and those that are.
@@ -137,7 +137,7 @@ def limiting(text: str, required: str = "") -> str:
         own = f" {phrase} " in asked and any(f" {one} " in asked for one in near if not WORDS["weak"].fullmatch(one))
         if not own or not phrase or WORDS["strict"].search(phrase):
             # A reference, such as a release, stands in the text as `see`.
-            said.append(" ".join(found[0].lower().split()).replace(" see", " …").replace(" named", " …"))
+            said.append(" ".join(found[0].lower().replace(" see", " …").replace(" named", " …").split()))
     return f"limits: {_quoted(said)}" if said else ""
 
 
@@ -297,8 +297,10 @@ def bound_kept(bound: str, offered: str) -> bool | None:
     (False, True, False)
     >>> bound_kept("at most 24 h", "≤ 24 h"), bound_kept("at most 24 h", "> 12 h"), bound_kept("at least 99.9 %", "> 99.9 %")
     (True, None, True)
-    >>> bound_kept("at least 99.9 %", "99.9"), bound_kept("at most 0.5 ms", "under a millisecond"), bound_kept("", "5 ms")
-    (None, None, None)
+    >>> bound_kept("at least 99.9 %", "99"), bound_kept("at least 99.9 %", "0.999"), bound_kept("", "5 ms")
+    (False, None, None)
+    >>> bound_kept("at most 24 h", "20"), bound_kept("at most 24 h", "1200"), bound_kept("at most 5 ms", "under a millisecond")
+    (True, None, None)
     """
     pair = _against(bound, offered)
     if pair is None:
@@ -315,12 +317,16 @@ def _against(bound: str, offered: str) -> tuple[float, float, str] | None:
     offered = offered.strip().lstrip("<≤=" if bound.startswith(AT_MOST) else ">≥=")
     if required.endswith(" U") and " U" in offered:  # rack units
         required, offered = (one.partition(" U")[0] for one in (required, offered))
-    # A number alone is a share or a count.
+    # A number alone is a count, or in the unit of the bound where it is near: of a share, between 1 and 100 %.
     alone = [one.replace(".", "").replace(",", "").strip().isdigit() for one in (required, offered)]
     size, _, unit = required.partition(" ")
-    # A share without its sign may be one of 1.
-    if alone[1] and unit not in ("", "%") and 1 / LIKE <= (number_of(offered) or 0.0) / (number_of(size) or 1.0) <= LIKE:
-        offered, alone[1] = f"{offered} {unit}", False
+    if alone[1] and unit:
+        asked = number_of(size) or 1.0
+        low, high = (math.nextafter(1, 2), 100.0) if unit == "%" else (asked / LIKE, asked * LIKE)
+        number = number_of(offered, lambda value: low <= value <= high)
+        if number is None or not low <= number <= high:
+            return None
+        offered, alone[1] = f"{number!r} {unit}", False
     for base in BASES_OF_TERMS:
         limit, value = (
             None if base != "1" and is_bare else parsed(written, base)

@@ -247,7 +247,7 @@ def _shown(cell: Any) -> Any:
 
 
 def _formatted(cell: Any) -> Any:
-    """The value of a cell; of a number with words in its format, in thousands or hidden, the text that a reader sees."""
+    """The value of a cell; of a number with words in its format, in thousands, in % or hidden, the text that a reader sees."""
     number = cell.value
     if not isinstance(number, (int, float)) or isinstance(number, bool) or cell.number_format in (None, "General"):
         return number
@@ -267,9 +267,10 @@ def _formatted(cell: Any) -> Any:
     thousands = sum(part["digits"].count(",") for part in chosen if part["digits"] and set(part["digits"]) == {","})
     if not (number == 0 and words) and not any(part["digits"] for part in chosen):
         return f"{number:.15g} (not shown)"
-    if not thousands and not re.search(r"\w", before + after.replace("\0", "")):
+    percent = any(part["other"] == "%" for part in chosen)
+    if not thousands and not re.search(r"[\w%]", before + after.replace("\0", "")):
         return number
-    return f"{before}{number / 1000**thousands:.15g}{after}".replace("\0", "")
+    return f"{before}{number * 100**percent / 1000**thousands:.15g}{after}".replace("\0", "")
 
 
 def _double(value: Any) -> Any:

@@ -221,7 +221,7 @@ def test_words_in_the_number_format_of_a_cell_are_part_of_it(folder, tmp_path, s
 
 @pytest.mark.parametrize(("number_format", "number", "seen"), [
     ('0.0,,," GB/s"', 16.6e9, "16.6 GB/s"), ('0"00"', 16, "1600"), ('0;-0" x"', 5, 5), ('0;-0;"-"', 0, 0),
-    ('"', 7, "7 (not shown)"),
+    ('"', 7, "7 (not shown)"), ("0.0%", 0.999, "99.9%"), ('0" %"', 5, "5 %"), ("0\\%", 5, "5%"),
 ])  # fmt: skip
 def test_a_number_is_read_as_its_format_shows_it(number_format, number, seen):
     assert _formatted(SimpleNamespace(value=number, number_format=number_format)) == seen

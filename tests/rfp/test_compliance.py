@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.errors import IngestError, UsageError
+from ingest.files import table_beside
 from ingest.rfp.compliance import PLAUSIBLE_FROM, PLAUSIBLE_TO, LineVerdict, OfferLine, contradictions, judge, offer_lines
 from ingest.rfp.offer_verdict import Response
 from ingest.rfp.requirement_lines import LARGEST, SMALLEST, RequirementLine, is_value, requirement_lines
@@ -17,6 +18,8 @@ from ingest.rfp.response_form import CLIENTS, HEADS, OFFERED_UNIT, REQUIREMENTS_
 from ingest.rfp.workbook_reader import Sheet, SheetLine
 from ingest.units import as_printed
 
+#: Answers to questions, which state something or put it off.
+ANSWERS = table_beside(__file__, "remarks.yaml")["questions"]
 #: Printed as 265.2 GB/s, which is less, and as 984.5 GB/s, which is more.
 PRINTED_LESS, PRINTED_MORE = 265_245_076_866.5, 984_496_892_142.8
 
@@ -171,15 +174,6 @@ def test_what_does_more_than_confirm_is_left_to_a_person(fields, verdict_, expec
     assert (found.verdict, found.reservations) == (verdict_, expected)
 
 
-@pytest.mark.parametrize(("bound", "written", "verdict_"), [
-    ("at least 5 years", "5", "met"), ("at least 5 years", "3", "missed"), ("at least 5 years", "12", "with reservations"),
-    ("at most 4 h", "2", "met"), ("at most 4 h", "1.9", "with reservations"),
-])  # fmt: skip
-def test_a_number_alone_has_the_unit_of_the_bound_that_it_is_of_the_size_of(bound, written, verdict_):
-    term = replace(required(100), value=None, unit="", bound=bound)
-    assert judge(term, offer(Comply="yes", **{"As-is_value": written}), False).verdict == verdict_
-
-
 def test_a_person_decides_on_reservations_and_on_nothing_else():
     reserved = offer(Comply="yes", **{"As-is_value": 110, "Remarks": "from cache"})
     accepted, rejected = (judge(required(100), reserved, False, decided=(word, "talked")) for word in ("accept", "reject"))
@@ -284,32 +278,40 @@ def test_a_cell_costs_its_line_alone():
     ("at least 99.9 %", "99.9 %", "met"), ("at least 99.9 %", "99.89 %", "missed"),
     ("at most 40 kW", "40000 W", "met"), ("at most 40 kW", "40.1 kW", "missed"),
     ("at most 24 h", "1 day", "met"), ("at most 24 h", "25 h", "missed"),
-    # A number that may be of another unit is for a person to read; words leave the verdict to the word.
-    ("at least 99.9 %", "99.8", "with reservations"), ("at most 40 kW", "see the log", "met"),
-    ("", "5 ms", "with reservations"),
+    # A number alone has the unit of the bound that it is of the size of, and is a share in % above 1 and up to 100.
+    ("at least 5 years", "5", "met"), ("at least 5 years", "3", "missed"), ("at least 5 years", "12", "with reservations"),
+    ("at most 4 h", "2", "met"), ("at most 4 h", "1.9", "with reservations"), ("at most 0.5 ms", "0,4", "met"),
+    ("at least 99.9 %", "99.8", "missed"), ("at least 99.9 %", "99,9", "met"), ("at least 99.999 %", "99,999", "met"),
+    ("at least 2 %", "5", "met"), ("at least 70 %", "30", "missed"), ("at least 70 %", "101", "with reservations"),
+    ("at least 50 %", "0.5", "with reservations"), ("at least 2 %", "1", "with reservations"),
+    # Words leave the verdict to the word.
+    ("at most 40 kW", "see the log", "met"), ("", "5 ms", "with reservations"),
 ])  # fmt: skip
 def test_a_term_is_judged_by_the_value_that_is_offered_for_its_bound(bound, value, expected):
     term = RequirementLine("S-AVAIL-01", "mandatory", None, "", bound=bound)
     said = {"Comply": "yes", "As-is value": value}
-    assert judge(term, OfferLine(term.id, "yes", None, None, said), False).verdict == expected
+    found = judge(term, OfferLine(term.id, "yes", None, None, said), False)
+    assert found.verdict == expected
+    if expected == "with reservations" and bound:
+        assert f"without its unit, such as '{bound.split()[-1]}', where the requirement has {bound}" in found.notes
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ({}, "no answer"),
-        ({"Comply": "no"}, "answered"),
-        ({"Remarks": "N/A", "As-is value": "-"}, "no answer"),
-        ({"Remarks": "40 kW"}, "answered"),
-        ({"As-is value": "40 kW"}, "answered"),
-    ],
-)
+@pytest.mark.parametrize(("said", "expected"), [
+    ({}, "no answer"), ({"Comply": "no"}, "answered"), ({"Comply": "no", "Remarks": "n/a"}, "answered"),
+    ({"Remarks": "N/A", "As-is value": "-"}, "no answer"), ({"Comply": "yes", "Remarks": "N/A."}, "no answer"),
+    ({"Comply": "yes", "As-is value": "-"}, "answered"),
+    *(({head: one}, "answered") for one in ANSWERS["stated"] for head in ("Remarks", "As-is value")),
+    *(({"Comply": word, head: one}, "with reservations")
+      for one in ANSWERS["postponed"] for word, head in (("yes", "Remarks"), ("", "As-is value"))),
+])  # fmt: skip
 def test_where_the_vendor_is_to_state_a_value_any_answer_is_one(said, expected):
     found = judge(
         RequirementLine("S-FAC-02", "answer", None, ""), OfferLine("S-FAC-02", said.get("Comply", ""), None, None, said), False
     )
     assert found.verdict == expected
-    assert Response("a.xlsx", (found,), (), False).verdict == "COMPLIES"
+    answer = Response("a.xlsx", (found,), (), False)
+    assert answer.verdict == "COMPLIES"
+    assert f"{expected == 'answered':d} of 1 questions answered" in answer.summary
 
 
 def test_words_are_read_however_they_are_spelled():
