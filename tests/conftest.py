@@ -88,6 +88,14 @@ def finished(*words, cwd=None, check=True, **environment):
     return subprocess.run([*map(str, words)], cwd=cwd, env=clean_environment(**environment), check=check, **streams)
 
 
+def in_place(folder, **commands):
+    """The PATH with a folder in front, which holds shell scripts in place of commands."""
+    for name, text in commands.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
 def default_signals():
     """In a child process, before it runs: the default actions, where a shell has started the tests with signals ignored."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):

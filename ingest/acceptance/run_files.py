@@ -59,6 +59,8 @@ WHOLE_SECONDS = 2
 #: What a script meters: start of its machine, seconds since then, four counts of its tools, and that of the clients. Share by
 #: which a count may differ, and least share of it that was counted at all.
 METERS, METERED = 7, 0.02
+#: Counts of a sample, and the line of a script that takes one.
+SAMPLED, SAMPLES = 3, re.compile(r"^  sample \d", re.MULTILINE)
 #: Bytes of a sampled piece, and share by which random contents may pack, or pieces be equal; share of a run to the next one.
 PIECE, PACKED, IDLE = 65_536, 0.1, 0.5
 #: File systems, as `stat -f` names them, whose requests pass the kernel's count of those of storage, and those in memory.
@@ -106,6 +108,12 @@ class Record(NamedTuple):
     #: `turn` of how many of one start, the process of this `script`, METERS `before` and `after`, and `contents`: bytes of a
     #: sample when packed, its bytes, and how many of its pieces differ
     metered: Mapping[str, tuple[float, ...]]
+
+    @property
+    def sample(self) -> tuple[float, ...]:
+        """The three counts of `contents`; empty where the script found nothing to sample, or had no tool to pack it."""
+        found = self.metered.get("contents", ())
+        return found if len(found) == SAMPLED and all(found) else ()
 
 
 @cache
@@ -165,10 +173,9 @@ def counted_runs(
         else:
             runs[run.test].append(run)
         if record and (test := by_id.get(run.test)):
-            before, after, part = (record.metered.get(name, ()) for name in ("before", "after", "contents"))
-            own = test.scale == "1node" or (part[1:2] > (0,) and after[-1:] > before[-1:])
-            sampled = any(" sample " in one for one in test.files.values())
-            whole = len(before) == len(after) == METERS and (not sampled or (len(part) == 3 and own))
+            before, after = (record.metered.get(name, ()) for name in ("before", "after"))
+            own = bool(record.sample) and (test.scale == "1node" or after[-1:] > before[-1:])
+            whole = len(before) == len(after) == METERS and (own or not any(map(SAMPLES.search, test.files.values())))
             metered.append((run.test, record, whole))
     for ident, missing in _gaps(seen, recorded_runs).items():
         why = f"runs left out: {missing}, expected each number from 1, or {ident}.runN{EXPLAINED} that explains run N"
@@ -239,8 +246,8 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
 
 def _unlike_meters(run: Run, record: Record, test: AcceptanceTest | None) -> Iterator[str]:
     """Where a result does not agree with what its script metered: the kernel's clock and counters, and contents of files."""
-    before, after, contents = (record.metered.get(name, ()) for name in ("before", "after", "contents"))
-    if len(contents) == 3 and min(contents[0], contents[2] * PIECE) < contents[1] * (1 - PACKED):
+    before, after = (record.metered.get(name, ()) for name in ("before", "after"))
+    if (contents := record.sample) and min(contents[0], contents[2] * PIECE) < contents[1] * (1 - PACKED):
         pieces = f"{contents[2]:,.0f} distinct pieces of {contents[1] / PIECE:,.0f}"
         yield f"contents: found files that pack to {contents[0] / contents[1]:.0%} and have {pieces}, expected random contents"
     if not len(before) == len(after) == METERS:

@@ -7,7 +7,15 @@ import re
 import shlex
 from datetime import datetime, timedelta
 
+import ingest
 from ingest.acceptance.tools.fio import sections
+
+
+def words_on(folder, test):
+    """What the verdict says of a test: its result, and every refusal and caution that names it."""
+    answer = ingest.verdict(folder, folder / "results")
+    one = next(one for one in answer.tests if one.id == test)
+    return one.result, [text for text in answer.warnings if test in text], one.why
 
 
 def command_of(test):

@@ -2,12 +2,12 @@
 
 import json
 import math
-import os
 import re
 import shutil
 import subprocess
 
 import pytest
+from conftest import finished, in_place
 from plans import line, plan
 
 import ingest
@@ -195,17 +195,14 @@ def test_one_client_reads_all_files_that_it_is_given(tmp_path, pattern):
 def test_clients_that_read_one_after_another_have_no_result(tmp_path, duration, took, counts):
     made_of(tmp_path, [requirement(duration=duration)], repeats=1)
     (tmp_path / "tests/hosts.txt").write_text("n1\nn2\nn3\nn4")
-    commands = {
-        "fio": 'for word; do case $word in --output=*) echo "{}" > "${word#--output=}" ;; esac; done',
+    path = in_place(
+        tmp_path,
+        fio='for word; do case $word in --output=*) echo "{}" > "${word#--output=}" ;; esac; done',
         # The number of the run, and the start of fio, come before the end.
-        "date": f'echo >> "$0.again"; if [ $(wc -l < "$0.again") -gt 2 ]; then echo {1000 + took}; else echo 1000; fi',
-    }
-    for name, text in commands.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
-    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TARGET": str(tmp_path), "DROP_CACHES": "true"}
-    words = ["sh", "fio/T-READ-01-fio.sh"]
-    done = subprocess.run(words, cwd=tmp_path / "tests", env=own, check=False, capture_output=True, text=True)
+        date=f'echo >> "$0.again"; if [ $(wc -l < "$0.again") -gt 2 ]; then echo {1000 + took}; else echo 1000; fi',
+    )
+    own = {"PATH": path, "TARGET": str(tmp_path), "DROP_CACHES": "true"}
+    done = finished("sh", "fio/T-READ-01-fio.sh", cwd=tmp_path / "tests", check=False, **own)
     assert (done.returncode == 0) == counts, done.stderr
     assert (tmp_path / "tests/results/T-READ-01-fio.run1.json").exists() == counts
     assert ("they did not run at the same time" in done.stderr) != counts
@@ -227,23 +224,20 @@ def test_servers_need_a_limit_of_open_files_that_holds_all_of_a_client(tmp_path,
     how = {"threads": 2, "pattern": pattern}
     made = made_of(tmp_path, [requirement(clients=4, **how), requirement(clients=1, ident="R-READ-02", **how)])
     assert made.setting.data.files == 8
-    (tmp_path / "fio").write_text("#!/bin/sh\nulimit -S -n > limit\n")
-    (tmp_path / "fio").chmod(0o755)
     (tmp_path / "tests/hosts.txt").write_text("n1\nn2\nn3\nn4")
     for number in range(1, 5):
         folder = tmp_path / f"storage/fio/{number}"
         folder.mkdir(parents=True)
         for place in range(8):
             (folder / f"data.{place // 4}.{place % 4}").touch()
-    own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TARGET": str(tmp_path / "storage"), "CLIENT": "n1"}
+    own = {"PATH": in_place(tmp_path, fio="ulimit -S -n > limit"), "TARGET": str(tmp_path / "storage"), "CLIENT": "n1"}
     (tmp_path / "storage/fio/2").rename(tmp_path / "storage/fio/0")
-    words = ["sh", "fio/servers.sh", "read", "1"]
-    done = subprocess.run(words, cwd=tmp_path / "tests", env=own, check=False, capture_output=True, text=True)
+    done = finished("sh", "fio/servers.sh", "read", 1, cwd=tmp_path / "tests", check=False, **own)
     assert done.returncode == 1
     assert "found no ../2/data.*, expected data: run fill-data.sh first" in done.stderr
     (tmp_path / "storage/fio/0").rename(tmp_path / "storage/fio/2")
     limited = f"ulimit -S -n 200 && ulimit -H -n {most} && exec sh fio/servers.sh read 1"
-    done = subprocess.run(["sh", "-c", limited], cwd=tmp_path / "tests", env=own, check=False, capture_output=True, text=True)
+    done = finished("sh", "-c", limited, cwd=tmp_path / "tests", check=False, **own)
     assert done.returncode == code, done.stderr
     if code:
         assert done.stderr == ("servers.sh: found a limit of 279 open files, expected at least 280; raise it (ulimit -H -n)\n")
@@ -351,8 +345,6 @@ def test_no_two_clients_link_a_folder_and_none_its_own(tmp_path, clients, reader
     """`servers.sh`, with a fio that does nothing: each link is one of the files that the job file names."""
     lines = [requirement(clients=clients, threads=2), requirement(clients=readers, threads=3, ident="R-READ-02")]
     made = made_of(tmp_path, lines, server_cache="1 GB")
-    (tmp_path / "fio").write_text("#!/bin/sh\n")
-    (tmp_path / "fio").chmod(0o755)
     names = [f"n{number}" for number in range(1, clients + 1)]
     (tmp_path / "tests/hosts.txt").write_text("\n".join(names))
     # Three threads with four files each are filled in three jobs.
@@ -363,10 +355,10 @@ def test_no_two_clients_link_a_folder_and_none_its_own(tmp_path, clients, reader
             (folder / f"data.{place // 4}.{place % 4}").touch()
     found = {}
     for name in names[:readers]:
-        own = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TARGET": str(tmp_path / "storage"), "CLIENT": name}
+        own = {"PATH": in_place(tmp_path, fio=""), "TARGET": str(tmp_path / "storage"), "CLIENT": name}
         # A second start replaces the links of the first.
         for _ in range(2):
-            subprocess.run(["sh", "fio/servers.sh", "read", str(readers)], cwd=tmp_path / "tests", env=own, check=True)
+            finished("sh", "fio/servers.sh", "read", readers, cwd=tmp_path / "tests", **own)
         number = name.removeprefix("n")
         found[number] = tmp_path / f"storage/fio/read-{readers}-{number}"
     read = {number: {link.resolve().parent.name for link in view.iterdir()} for number, view in found.items()}

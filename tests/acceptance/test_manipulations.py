@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from conftest import finished, first
-from outputs import as_scripted, edited, elbencho_json, ior_text, listed_anew, mdtest, summary
+from conftest import finished, first, in_place
+from outputs import as_scripted, edited, elbencho_json, ior_text, listed_anew, mdtest, summary, words_on
 from plans import plan, times
 
 import ingest
@@ -45,13 +45,6 @@ def ran(tmp_path_factory):
 def copied(ran, tmp_path):
     shutil.copytree(ran, tmp_path / "tests")
     return tmp_path / "tests"
-
-
-def words_on(folder, test):
-    """What the verdict says of a test: its result, and every refusal and caution that names it."""
-    answer = ingest.verdict(folder, folder / "results")
-    one = next(one for one in answer.tests if one.id == test)
-    return one.result, [text for text in answer.warnings if test in text], one.why
 
 
 def test_honest_runs_pass_without_a_word(ran):
@@ -116,6 +109,31 @@ def test_a_script_meters_what_a_result_does_not_tell(copied, tmp_path, name):
     path.write_text(json.dumps({**found, "global options": own["global options"]}))
     listed_anew(path)
     assert word in " ".join(words_on(copied, test)[1])
+
+
+@pytest.mark.parametrize("contents", ["", "0,0,0", "0,65536,1"])
+def test_a_sample_that_the_script_could_not_take_is_a_caution(copied, contents):
+    log = copied / f"results/{READ}.sha256"
+    log.write_text(re.sub("contents=.*", f"contents={contents}", log.read_text()))
+    result, (word,), _ = words_on(copied, READ)
+    assert (result, word.partition(" next")[0]) == ("pass", "counters or samples are missing")
+
+
+@pytest.mark.parametrize(("tool", "text", "code", "said"), [
+    *((tool, "exit 127", 1, f"found no {tool}") for tool in ("gzip", "paste", "split", "xargs", "timeout")),
+    ("split", 'case $* in *--filter*) exit 1; esac', 1, "--filter"),
+    *(("fio", f'until [ -s "${{0%fio}}sleep.ran" ]; do :; done; {end}', code, "")
+      for end, code in (("exit 3", 3), ("kill -TERM $PPID", 130))),
+])  # fmt: skip
+def test_a_script_that_ends_early_leaves_no_sample_behind(tmp_path, tool, text, code, said):
+    """Before anything runs where it lacks a command; else neither a process nor a file of the sample remains."""
+    ingest.accept(plan(tmp_path), tmp_path / "tests", scale="1node", tool="fio")
+    path = in_place(tmp_path, **{"sleep": 'echo $$ > "$0.ran"; exec tail -f /dev/null', tool: text})
+    done = finished("sh", tmp_path / f"tests/fio/{WRITE}.sh", check=False, PATH=path, TARGET=str(tmp_path))
+    assert (done.returncode, said in done.stderr, done.stderr.count("\n")) == (code, True, bool(said))
+    assert (tmp_path / "tests/results").exists() != bool(said)
+    assert [*tmp_path.glob("tests/results/.*")] == []
+    assert said or not Path("/proc", (tmp_path / "sleep.ran").read_text().strip(), "exe").exists()
 
 
 def test_a_rate_that_is_raised_by_what_its_tool_rounds_gains_nothing(copied):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import docx
 import pytest
-from conftest import ROOT
+from conftest import ROOT, in_place
 from docx.oxml.ns import qn
 
 from ingest.engine.messages import fact_of
@@ -125,10 +125,8 @@ def test_without_libreoffice_a_pdf_is_refused_with_what_to_do(tmp_path, monkeypa
 
 def test_a_conversion_that_hangs_is_ended_and_one_that_makes_nothing_is_refused(tmp_path, monkeypatch):
     for script, why in (("sleep 60", r"took longer than 0\.5 s"), ("exit 1", "LibreOffice made none")):
-        program = tmp_path / "soffice"
-        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-        program.chmod(0o755)
-        monkeypatch.setattr(word, "_program", program.__str__)
+        in_place(tmp_path, soffice=script)
+        monkeypatch.setattr(word, "_program", (tmp_path / "soffice").__str__)
         with pytest.raises(IngestError, match=why):
             word.as_pdf(b"", seconds=0.5 if "sleep" in script else 30)
 

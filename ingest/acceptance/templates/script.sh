@@ -2,10 +2,31 @@
 # @ident@: TARGET is a folder on the storage under test, RESULTS takes the output.
 set -eu
 : "${TARGET:?set TARGET to a folder on the storage under test}"
+# What the script needs, as it needs it: some machines have other forms of these commands.
+lacking=
+for need in 'awk 1' 'cut -c1' 'find / -maxdepth 0 -size +127k' 'grep -c .' 'gzip -c' 'head -qc 1' 'paste -sd, -' 'sed -n p' 'seq 1' \
+  'sha256sum' 'sort -u' 'split -b 1 --filter=cat' 'stat -f -c %T /' 'timeout 9 true' 'uname -n' 'wc -c' 'xargs -rd , echo'; do
+  echo x | sh -c "$need" > /dev/null 2>&1 || lacking="$lacking, $need"
+done
+if [ -n "$lacking" ]; then
+  echo "@ident@: found no${lacking#,}, expected the commands of GNU coreutils and findutils, awk, grep, gzip and sed" >&2
+  exit 1
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${RESULTS:=$here/../results}"
 RESULTS=$(cd "$RESULTS" && pwd)
 sha256sum < "$here/../tests.json" > "$RESULTS/@ident@.tests.sha256"
+# However the script ends, neither a sample that waits nor its files remain.
+part=$RESULTS/.@ident@.$$.part sampling=
+leave() {
+  if [ -n "$sampling" ]; then
+    kill "$sampling" 2>/dev/null || :
+    wait "$sampling" || :
+  fi
+  rm -f "$part" "$part.raw"
+}
+trap leave EXIT
+trap 'exit 130' INT TERM HUP
 # Start of this machine, seconds since then, bytes that the tools of this script asked to read and write, those of storage, and
 # those of all clients, which COUNTERS prints.
 meters() {
@@ -13,12 +34,16 @@ meters() {
     sed -n 's/^\(rchar\|wchar\|read_bytes\|write_bytes\): //p' "/proc/$$/io"
     sh -c "${COUNTERS:-:}" | awk '{ sum += $1 } END { printf "%.0f\n", sum }'; } 2>/dev/null | paste -sd, -
 }
-# Pieces of 64 KiB of files of the test while it runs: their bytes when packed, their bytes, and how many of them differ.
+# Pieces of 64 KiB of files of the test while it runs, every $1 seconds until there is one: their bytes when packed, their bytes,
+# and how many of them differ. The files are in the folders $2 below TARGET, and their names begin with $3; nothing else is read.
 sample() {
-  part=$RESULTS/.@ident@.part
-  for try in 1 2 3 4 5; do
-    sleep "$1"
-    find "$TARGET" -type f -path "*/$2*" -size +127k | head -n 4 | xargs -r -d '\n' head -qc 2097152 > "$part.raw"
+  # What it waits for ends with it, and `timeout` ends what that started.
+  trap 'kill "$!" 2>/dev/null; exit' INT TERM HUP
+  for _ in 1 2 3 4 5; do
+    sleep "$1" & wait "$!"
+    # shellcheck disable=SC2016 # The shell that timeout starts expands them.
+    timeout 10 sh -c 'cd "$1" && find $2 -maxdepth 1 -name "$3*" -type f -size +127k | head -n 4 | xargs -rd "\n" head -qc 2097152' \
+      sample "$TARGET" "$2" "$3" > "$part.raw" & wait "$!" || :
     [ -s "$part.raw" ] && break
   done
   echo "$(split -b 65536 --filter='gzip -c' "$part.raw" | wc -c),$(wc -c < "$part.raw"),$(
@@ -34,11 +59,11 @@ free() {
 # of its files.
 list() {
   ended=$(date +%s) after=$(meters) name=@ident@.run$run$1
-  part=$RESULTS/.@ident@.part
   # A run may end before its sample begins.
   if [ -n "$sampling" ]; then
     [ -s "$part.raw" ] || [ -e "$part" ] || kill "$sampling" 2>/dev/null || :
     wait "$sampling" || :
+    sampling=
     [ -e "$part" ] || echo 0,0,0 > "$part"
   fi
   contents=$(cat "$part" 2>/dev/null || :)

@@ -94,8 +94,7 @@ def file_bytes(given: Mapping[str, Num], count: int, dataset: Num) -> int:
 #: A new folder, so that no existing file is touched; else the folder that a fill script of the tool made.
 OWN_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@ident@\nmkdir "$TARGET"\n'
 DATA_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@folder@\n'
-CLEANED = """trap 'cd / && rm -rf -- "$TARGET"' EXIT
-trap 'exit 130' INT TERM HUP
+CLEANED = """trap 'leave; cd / && rm -rf -- "$TARGET"' EXIT
 cd "$TARGET"
 """
 #: The operator sets how to drop caches, which depends on servers and privileges.
@@ -150,14 +149,15 @@ def repeated(
 ) -> Iterator[str]:
     """Lines that repeat commands, with free file names for their results, and cold caches unless it is a rehearsal.
 
-    Of files whose paths below TARGET begin with `data`, contents are sampled during the run.
+    Of files whose paths below TARGET begin with `data`, a folder and the start of names, contents are sampled during the run.
     """
     yield f"for turn in $(seq {task.setting.repeats}); do"
     yield f'  free "{ending}"'
     if drops and not task.rehearsal:
         yield '  sh -c "$DROP_CACHES"'
     if data is not None:
-        yield f"  sample {(task.load.seconds or 0) / 4:g} '{data}' > /dev/null 2>&1 & sampling=$!"
+        folder, _, start = data.rpartition("/")
+        yield f"  sample {(task.load.seconds or 0) / 4:g} '{folder or '.'}' '{start}' > /dev/null 2>&1 & sampling=$!"
     yield from (f"  {command}" for command in commands)
     yield f'  list "{ending}" {task.setting.repeats}'
     yield "done"
