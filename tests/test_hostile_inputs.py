@@ -73,7 +73,7 @@ def test_a_range_and_an_axis_have_an_end(nodes, axis):
 
 
 def test_a_sweep_takes_whole_numbers_of_any_size():
-    axes, options = ["nodes=1..2"], {"model": "cosmoflow", "gpu": "h100", "sample_bytes": 10**20}
+    axes, options = ["nodes=1..2"], {"model": "cosmoflow", "gpu": "h100", "set": {"dataset_samples": 10**20}}
     swept = ingest.sweep(axes=axes, **options).to_frame()
     alone = ingest.bw(**options, nodes=2).results["ingest_bandwidth_per_job"].value
     assert swept["ingest_bandwidth_per_job"].iloc[1] == pytest.approx(alone)

@@ -42,7 +42,7 @@ MOST_OTHERS = 3
 _REFUSED = re.compile(
     "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set|--output:) '([^']+)'"
     "(?:, expected (?:one |a finite)| is not| ends in ''|, nearest|;)"
-    "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read)).*"
+    "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read| is no listed node)).*"
 )
 #: A refusal of a word by its place: a name of nothing, or of another kind.
 _MISPLACED = re.compile("(unknown [a-z]+ |the data set |--gpus: found (?!'[0-9.,]+')|gpu )?'[^']+'(?! without).*")

@@ -429,7 +429,7 @@ def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str =
         return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
     shown = [of_several(verdict, count) for verdict, count in [*counts.items()][:1]]
     if found.need.computed and not found.need.requires("write_bandwidth_needed"):
-        shown.append("without checkpoints")
+        shown.append("reads alone")
     return joined(f"{first} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
 
 

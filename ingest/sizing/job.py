@@ -429,8 +429,9 @@ def gpus_in_node(gpu: Gpu | None, node: Node | None, *supply: str) -> dict[str, 
     return {"gpus_per_node": found.by_default(f"as in {node.name}", *supply) if supply else found}
 
 
-#: Bytes that no token takes: ids take up to 8, text about 4, and 28 × 28 pixels of a JPEG up to 200.
-MOST_TOKEN_BYTES = 256
+#: Bytes that no token takes: ids take up to 8, text about 4, and 28 × 28 pixels of a JPEG up to 200; and how much larger images
+#: in a sequence may be stored than they are looked at.
+MOST_TOKEN_BYTES, LARGER = 256, 256
 
 
 def check_sample(job: Job, model: Model | None, node: Node | None) -> None:
@@ -442,7 +443,7 @@ def check_sample(job: Job, model: Model | None, node: Node | None) -> None:
     tokens = model.tokens_per_sample if model is not None else None
     if model is not None and (tokens is not None or model.sample_unit == "token"):
         length = job.settings.get("tokens_per_sample", tokens.value if tokens is not None else 1)
-        most = MOST_TOKEN_BYTES * length
+        most = MOST_TOKEN_BYTES * length * (1 if length == 1 else LARGER)
         larger = (getattr(one, kind) for one in model.encodings.values() for kind in SIZES)
         if size > most and all(one is None or one.value <= most for one in larger):
             one = "one token" if length == 1 else f"{length:,.0f} tokens, up to {display(most, 'B', binary=False)}"
