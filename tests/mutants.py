@@ -121,11 +121,14 @@ DECLARE = ("computed_quantity", "with_headroom", "signed")
 
 @cache
 def spans(source):
-    """Name of each function, class, constant and computed quantity -> its place in the source; `*` is the whole module."""
+    """Name of each function, class, constant and quantity -> its place in the source; `*` is the whole module."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = {"*": (0, len(source))}
+    if source.startswith("quantity,"):  # a table of given quantities
+        lines = enumerate(source.splitlines())
+        return found | {line.partition(",")[0]: (starts[number], starts[number + 1]) for number, line in lines}
 
     def walk(body, prefix, in_function):
         for node in body:

@@ -7,12 +7,14 @@ declared with their unit and allowed range.
 
 from __future__ import annotations
 
+import csv
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from operator import itemgetter
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, NoneType
 from typing import Any, NamedTuple, TypeVar
 
@@ -257,6 +259,27 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
     if name in _declared:
         raise ValueError(f"two definitions of the quantity '{name}'")
     _declared[name] = InputQuantity(name, unit, meaning, **limits)  # type: ignore[arg-type]
+
+
+def input_quantities(module: str) -> None:
+    """Declare the quantities in the table beside a module, which gives its `__file__`: those that are only given.
+
+    Their range is `start..end`, with `whole` or `mean` before it: it begins above zero where it has no start, above the start
+    where that has a `>`, else with it.
+    """
+    with Path(module).with_suffix(".csv").open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader((line for line in lines if not line.startswith("#")), restval=""):
+            *kinds, span = row["range"].rpartition(" ")[::2] if ".." in row["range"] else (row["range"], "..")
+            start, _, end = span.partition("..")
+            limits: dict[str, object] = dict.fromkeys(filter(None, kinds), True)
+            limits |= {"above": False} if start and not start.startswith(">") else {}
+            written = {"low": start.removeprefix(">"), "high": end, "default": row["default"]}
+            limits |= {name: _number(text) for name, text in written.items() if text}
+            input_quantity(row["quantity"], row["unit"], row["meaning"], source=row["source"], label=row["label"], **limits)
+
+
+def _number(text: str) -> float:
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def is_quantity(name: str) -> bool:

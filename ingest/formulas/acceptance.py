@@ -1,75 +1,8 @@
 """Acceptance tests: load, data set, duration and pass limits; the output of test tools, measured against required rates."""
 
-from ingest.engine.registry import computed_quantity, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantities
 
-# The requirement under test
-input_quantity("required_bandwidth", "B/s", "Bandwidth that a requirement line demands of the whole system.")
-input_quantity("required_file_rate", "file/s", "File rate that a requirement line demands of the whole system.")
-input_quantity("required_write_bandwidth", "B/s", "Write bandwidth of checkpoints that are written at the same time.")
-input_quantity("rate_per_client", "1/s/node", "Rate that a requirement line demands of each client.")
-input_quantity("clients_under_test", "node", "Nodes that run a test concurrently.", whole=True)
-input_quantity("threads_per_client", "1/node", "Processes or threads that issue requests on each client.", whole=True)
-input_quantity("most_threads_per_client", "1/node", "Threads of one client beyond which queues grow deeper instead: "
-    "a thread takes a core at high rates, and clients have about as many cores to spare.", default=64)  # fmt: skip
-input_quantity("fewest_threads_per_client", "1/node", "Fewest threads of one client.", default=1)
-input_quantity("queue_rounding", "1", "Tolerance of a queue depth, so that a rounding error costs no thread.", default=1.000001)
-input_quantity("mix_share", "1", "Share of one part in the bytes per second of a line of several access patterns.", high=1)
-input_quantity("all_requests_per_byte", "1/B", "Requests per byte of all parts of a line together.")
-input_quantity("requests_in_flight_per_thread", "1", "Queue depth of one thread; a blocking thread has 1.",
-    whole=True, default=1, label="queue depth per thread")  # fmt: skip
-input_quantity("requested_io_bytes", "B", "I/O size of the requirement line.")
-input_quantity("direct_io_alignment", "B", "Alignment that direct I/O requires: one memory page.",
-    default=4096, source="fio-docs")  # fmt: skip
-input_quantity("acceptance_seconds", "s", "Time over which a rate is measured.")
-input_quantity("longest_ramp_seconds", "s", "Ramp of a test of half an hour, before its measurement.", default=60)
-input_quantity("ramp_share", "1", "Share of its duration that the ramp of a short test takes at most.", high=1, default=0.2)
-input_quantity("client_start_seconds", "s", "Time by which clients of a test may start apart, where its ramp is shorter.",
-    default=10)  # fmt: skip
-input_quantity("files_looked_up", "file", "Files of a client that a test looks up before its clock starts.",
-    above=False, whole=True, default=0)  # fmt: skip
-input_quantity("lookup_seconds", "s/file", "Time in which a slow file system looks up a file.", default=0.002)
-input_quantity("test_runs", "1", "Runs of one test.", whole=True)
-
-# Rules of an acceptance test
-input_quantity("client_memory_bytes", "B/node", "Main memory of one client, which could cache what it reads.")
-input_quantity("dataset_memory_multiple", "1", "Data set over the clients' memory, by the rule of MLPerf Storage.",
-    default=5, source="mlperf-storage-v2")  # fmt: skip
-input_quantity("server_cache_bytes", "B", "Read cache of all storage servers: memory, and flash before slower media.")
-input_quantity("server_cache_seconds", "s", "Read cache of the servers over the bandwidth that they deliver: "
-    "a server with 1 TB of memory for each 40 GB/s.", default=25)  # fmt: skip
-input_quantity("server_cache_share", "1", "Read cache of the servers over the capacity behind them: 1 TB for each PB.",
-    high=1, default=0.001)  # fmt: skip
-input_quantity("server_cache_multiple", "1", "Data set of a read test over the read cache of the servers.", default=1.5)
-input_quantity("undropped_client_bytes", "B", "Page cache of the clients that tests neither bypass nor drop.",
-    above=False, default=0)  # fmt: skip
-input_quantity("own_folder", "node", "Folders of a data set that a client wrote itself, and does not read.",
-    whole=True, default=1)  # fmt: skip
-input_quantity("dataset_clients", "node", "Clients that fill a data set.", whole=True)
-input_quantity("fewest_folders_read", "node", "Folders of the data set that the test with the fewest files reads.")
-input_quantity("write_share_of_rest", "1", "Share of the capacity beyond the fill level that the files of a write test take.",
-    high=1, default=0.5)  # fmt: skip
-input_quantity("write_room_per_client", "B/node", "Capacity for the files that one client writes in a test.", default=1e24)
-input_quantity("smallest_fill_request", "B", "Requests in which test files are filled are at least this large.",
-    default=1_048_576)  # fmt: skip
-input_quantity("acceptance_files_per_client", "file/node", "Files that the threads of one client read.", whole=True)
-input_quantity("fewest_metadata_files", "file/node", "Fewest files of a client in a metadata test.", default=1000)
-input_quantity("most_metadata_files", "file", "Files that the system must hold.", default=1e12)
-input_quantity("metadata_pass_seconds", "s", "Time of one pass over the files at the required rate.", default=60)
-input_quantity("acceptance_usable_bytes", "B", "Usable capacity that a requirement line demands.")
-input_quantity("fill_under_test", "1", "Share of the capacity that is in use during the tests.", high=1)
-input_quantity("dataset_bytes_at_most", "B", "Largest data set of a tool that the user allows.", default=1e24)
-input_quantity("dataset_count", "1", "Data sets of one tool, for different numbers of threads.", whole=True)
-input_quantity("allowed_deviation", "1", "Share of a requirement by which the lower bound of the runs' median may miss it.",
-    above=False, high=0.5)  # fmt: skip
-
-# The benchmarks of DLIO and MLPerf Storage
-input_quantity("accepted_utilization", "1", "AU at which DLIO calls a run a success.",
-    high=1, default=0.9, source="mlperf-storage-v2")  # fmt: skip
-input_quantity("mlperf_batch", "sample/GPU", "Batch of the benchmark's UNet3D.", default=7, source="mlperf-storage-v2")
-input_quantity("mlperf_record_bytes", "B/sample", "Mean bytes of one record of the benchmark's data set.",
-    default=146_600_628, source="mlperf-storage-v2")  # fmt: skip
-input_quantity("mlperf_step_seconds", "s", "Time that an emulated H100 computes on a batch.",
-    default=0.323, source="mlperf-storage-v2")  # fmt: skip
+input_quantities(__file__)
 
 computed_quantity("aligned_io_bytes", "ceil(requested_io_bytes / direct_io_alignment) * direct_io_alignment", "B",
     "Bytes of one request, rounded up so that direct I/O takes it.", source="fio-docs",
@@ -217,44 +150,6 @@ computed_quantity("epochs_for_duration", "ceil(acceptance_seconds * required_ban
     "Epochs that last as long as the test, at the required bandwidth.",
     example="epochs_for_duration(1800, 512e9, 1.407e15), epochs_for_duration(7200, 512e9, 1.407e15) -> (1, 3)")  # fmt: skip
 
-
-# What was measured
-input_quantity("measured_rate", "1", "Rate that a test measured, in the unit of the requirement line.", above=False)
-input_quantity("required_rate", "1", "Rate that the requirement line demands, in the unit of the line.")
-input_quantity("trimmed_mean_rate", "1", "Geometric mean of the rates of several runs, without the fastest and the slowest "
-    "fifth of them.", above=False)  # fmt: skip
-input_quantity("winsorized_deviation", "1", "Standard deviation of the logarithms of the rates of several runs, the fastest "
-    "and the slowest fifth of them replaced by their nearest neighbours.", above=False)  # fmt: skip
-input_quantity("base_of_logarithms", "1", "Base of natural logarithms.", low=1, default=2.718281828459045)
-input_quantity("lowest_second_rate", "1", "Lowest rate of all threads together within one second of a test.", above=False)
-input_quantity("slowest_client_rate", "1", "Rate of the slowest client of a test.", above=False)
-input_quantity("mean_client_rate", "1", "Mean rate of the clients of a test.")
-input_quantity("degraded_term_share", "1", "Share of a required rate that remains while a part is out of service.", high=1)
-input_quantity("judged_runs", "1", "Runs of a test that count.", whole=True)
-input_quantity("trimmed_runs", "1", "Runs that a trimmed mean leaves out at each end.", above=False)
-input_quantity("student_factor", "1", "Quantile of Student's distribution at the level of a bound.")
-input_quantity("measured_read_bandwidth", "B/s", "Read bandwidth that a test measured on a path.")
-input_quantity("files_handled", "file", "Files that a metadata test created, opened or looked up.", whole=True)
-input_quantity("measured_seconds", "s", "Time that a measurement took.")
-input_quantity("transferred_bytes", "B", "Bytes that a run moved.")
-input_quantity("transferred_requests", "1", "Requests that the transfer took.")
-input_quantity("measured_samples_per_second", "sample/s", "Samples of a whole run, as DLIO reports them.", above=False)
-input_quantity("reported_mebibytes_per_second", "1/s", "A rate as a benchmark prints it: MiB/s, also where it says MB/s.",
-    above=False)  # fmt: skip
-input_quantity("bytes_per_mebibyte", "B", "A MiB.", default=1_048_576)
-input_quantity("reported_kibibytes_per_second", "1/s", "A rate in KiB/s, as fio prints it next to bytes.", above=False)
-input_quantity("reported_kibibytes", "1", "A size in KiB, as a benchmark prints it.", above=False)
-input_quantity("block_kibibytes", "1", "Contiguous KiB of a task in a file, as IOR prints them.")
-input_quantity("segments_of_a_task", "1", "Blocks of a task; blocks of all tasks alternate.", whole=True, default=1)
-input_quantity("tasks", "1", "Processes of a parallel test.", whole=True)
-input_quantity("files_of_a_task", "file", "Files of one process in one pass of a metadata test.", whole=True)
-input_quantity("passes", "1", "Passes of a metadata test over its files.", whole=True, default=1)
-input_quantity("reported_megabytes_per_second", "1/s", "A rate in MB/s that really means 10^6 bytes.", above=False)
-input_quantity("bytes_per_megabyte", "B", "A MB.", default=1_000_000)
-input_quantity("reported_gibibytes", "1", "A size in GiB, as a benchmark prints it, also where it says GB.", above=False)
-input_quantity("bytes_per_gibibyte", "B", "A GiB.", default=1_073_741_824)
-input_quantity("bytes_per_kibibyte", "B", "A KiB.", default=1024)
-
 computed_quantity("acceptance_margin", "measured_rate / required_rate - 1", "1",
     "Share by which a measured rate is above the required one; below it is negative.",
     example="acceptance_margin(4.4, 4.0) -> 0.10000000000000009")  # fmt: skip
@@ -316,25 +211,15 @@ computed_quantity("bytes_from_gibibytes", "reported_gibibytes * bytes_per_gibiby
     "A printed GiB in base units.", source="dlio",
     where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")  # fmt: skip
 
-input_quantity("amount_needed", "1", "Load on a layer, in the unit of its ceiling.", above=False)
-input_quantity("amount_available", "1", "Ceiling of a layer, in the unit of its load.")
-
 headroom_fraction = computed_quantity("headroom_fraction", "1 - amount_needed / amount_available", "1",
     "Share of a layer's ceiling that stays free.", low=-float("inf"), high=1,
     example="headroom_fraction(3, 4), headroom_fraction(8, 4) -> (0.25, -1.0)")  # fmt: skip
 shortfall_factor = computed_quantity("shortfall_factor", "amount_needed / amount_available", "1",
     "How many times a layer's ceiling would be needed.")  # fmt: skip
 
-input_quantity("value_before", "1", "Value of a quantity in the first of two plans.", above=False)
-input_quantity("value_after", "1", "Value of a quantity in the second of two plans.", above=False)
-
 computed_quantity("change_ratio", "value_after / value_before", "1",
     "Value of a quantity in the second of two plans, over its value in the first.",
     needs="value_before value_after")  # fmt: skip
-
-input_quantity("filling_tools", "1", "Load generators that fill data sets of their own.", whole=True)
-input_quantity("ballast_level_bytes", "B", "Capacity that the requirement lines want in use during the tests.", above=False)
-input_quantity("all_run_seconds", "s", "Time of all runs of all tests.")
 
 computed_quantity("acceptance_fill_bytes",
     "maximum(all_dataset_bytes, ballast_level_bytes) + all_dataset_bytes * (filling_tools - 1)", "B",
@@ -349,18 +234,6 @@ computed_quantity("acceptance_effort_seconds", "acceptance_fill_seconds + all_ru
     "Time of an acceptance: filling once, then all runs one after another.")  # fmt: skip
 
 # What decides among offers
-input_quantity("offered_power", "W", "Power that the offered system draws, as its vendor states it.")
-input_quantity("planned_years", "1", "Years over which the costs of an offer count.", whole=True)
-input_quantity("electricity_price_per_kwh", "1", "Price of 1 kWh.", above=False)
-input_quantity("hours_of_a_year", "1", "Hours of a year of 365 days.", default=8760)
-input_quantity("watts_per_kilowatt", "W", "A kilowatt.", default=1000)
-input_quantity("lowest_cost", "1", "The lowest cost of all offers that are ranked.")
-input_quantity("item_price", "1", "Price of one of an item of an offer.", above=False)
-input_quantity("item_count", "1", "How often the price of an item counts: its quantity, or the planned years.", above=False)
-input_quantity("item_costs", "1", "Costs of all items of an offer over the planned years.", above=False)
-input_quantity("other_points", "1", "Points that an offer earns by the criteria other than the price.")
-input_quantity("criterion_points", "1", "Points of a criterion of the award.", above=False)
-input_quantity("share_earned", "1", "Share of the points of a criterion that an offer earns.", above=False, high=1)
 computed_quantity("electricity_of_offer",
     "offered_power / watts_per_kilowatt * hours_of_a_year * planned_years * electricity_price_per_kwh", "1",
     "Price of the electricity that an offered system takes over the planned years.")  # fmt: skip

@@ -1,6 +1,8 @@
 """Read bandwidth that storage must deliver so that no GPU waits for data."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 MODEL = "ingest-site-model"
 
@@ -98,9 +100,6 @@ computed_quantity("samples_per_second_per_gpu_in_steps",
     "Rate per GPU of a larger job: the time of a step is a fixed part and one that grows with the samples of a GPU.",
     source="ingest-rates", where="pairs of runs of one model on one GPU at two sizes: docs/accuracy.md",
     example="round(samples_per_second_per_gpu_in_steps(1.0, 0.125, 0.04, 1.0, 512, 8, 0.02), 3) -> 0.725")  # fmt: skip
-input_quantity("run_mean_rate", "sample/s/GPU", "Rate of a published run over all of its steps.", label="mean rate of a run")
-input_quantity("first_steps_rate", "sample/s/GPU", "Rate of a published run while it computes in its narrower precision.",
-    label="rate of the first steps of a run")  # fmt: skip
 computed_quantity("share_of_fast_steps", "run_mean_rate / first_steps_rate", "1",
     "Mean rate of a run that ends in a wider precision, over that of its first steps, which read most.",
     label="mean rate over that of the first steps", high=1)  # fmt: skip
@@ -114,8 +113,6 @@ computed_quantity("sustained_flops_per_gpu", "sustained_flops_per_job / gpus", "
     "A job's floating-point rate, shared among its GPUs.")  # fmt: skip
 
 # What a tender requires of it: at most what the nodes draw, after their caches
-input_quantity("nic_delivery", "1", "Share of the line rate of its storage NICs that a client draws.", high=1, default=0.9,
-    source="lustre-manual-translated", label="delivered share of the storage NICs")  # fmt: skip
 computed_quantity("node_drawable_bandwidth", "storage_nic_bandwidth_per_node * nic_delivery", "B/s/node",
     "Most that one node draws from shared storage: its storage NICs, as they deliver.",
     label="what one node draws")  # fmt: skip
@@ -151,8 +148,6 @@ computed_quantity("run_drawn_by_loaders",
     of="run_drawn_read_bandwidth", when="loader_simulated",
     example="run_drawn_by_loaders(100e9, 72e9, 50e9), run_drawn_by_loaders(100e9, 72e9, 90e9)"
     " -> (50000000000.0, 72000000000.0)")  # fmt: skip
-input_quantity("cold_share", "1", "Share of the first epoch (cold cache) that storage serves: 0 where data are staged.",
-    above=False, high=1, default=1)  # fmt: skip
 input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
     above=False, high=1, default=1)  # fmt: skip
 alternative("warm_share", "miss_share", when="data_cached")
@@ -177,7 +172,6 @@ computed_quantity("samples_of_dataset", "dataset_bytes / sample_bytes", "sample"
     "Samples of a data set of so many bytes.", of="dataset_samples", when="dataset_in_bytes")  # fmt: skip
 computed_quantity("dataset_bytes_of_model", "dataset_samples * data_sample_bytes", "B",
     "Bytes of the data set that a model is known for, as stored.", of="job_dataset_bytes", when="dataset_of_model")  # fmt: skip
-input_quantity("node_cache_hit", "1", "Share of later reads that the nodes' NVMe serves.", above=False, high=1)
 computed_quantity("run_cold_read_bandwidth", "run_drawn_read_bandwidth * cold_share", "B/s",
     "Read bandwidth of one run while nothing of its data set is cached.", label="cold read bandwidth of one run")  # fmt: skip
 computed_quantity("share_in_one_node", "minimum(1, job_cache_bytes * single_node / job_dataset_bytes)", "1",
@@ -221,16 +215,6 @@ computed_quantity("mandatory_read_bandwidth", "run_read_bandwidth", "B/s",
     label="read bandwidth to require")  # fmt: skip
 
 # Embedding tables whose hot rows are in memory: the others are read from a tier below, and written back by training
-input_quantity("embedding_rows", "1", "Rows of all embedding tables of a model.", whole=True)
-input_quantity("embedding_dimension", "1", "Numbers of one row of an embedding table.", whole=True)
-input_quantity("embedding_element_bytes", "B", "Width of one number of an embedding row.", default=4)
-input_quantity("embedding_lookups", "1/sample", "Rows that a sample looks up in all embedding tables.")
-input_quantity("embedding_hot_bytes", "B", "Memory for the embedding rows that are read most often.", above=False)
-input_quantity(
-    "zipf_exponent", "1", "Exponent with which the reads of an embedding row fall with its rank.", above=False, high=5
-)
-input_quantity("embedding_block_bytes", "B", "Block of which a read of a row takes whole ones.", default=4096,
-    source="ext4")  # fmt: skip
 computed_quantity("embedding_row_bytes", "embedding_dimension * embedding_element_bytes", "B", "Bytes of one embedding row.")
 computed_quantity("embedding_table_bytes", "embedding_rows * embedding_row_bytes", "B", "Bytes of all embedding tables.",
     label="embedding tables")  # fmt: skip
@@ -249,10 +233,6 @@ computed_quantity("embedding_hot_share", "where(embedding_hot_rows < 1, 0, minim
     "Share of the row reads that memory serves, where reads follow Zipf's law.", above=False, high=1,
     label="row reads from memory",
     example="embedding_hot_share(10, 5, 20), embedding_hot_share(0.5, 1, 20) -> (0.25, 0)")  # fmt: skip
-input_quantity("rows_of_class", "1", "Embedding rows that are read about equally often.")
-input_quantity("rows_before_class", "1", "Embedding rows that are read more often.", above=False)
-input_quantity("lookups_of_class", "1/sample", "Lookups of a sample in a class of rows.")
-input_quantity("class_hot_lookups_of_tables", "1/sample", "Column class_hot_lookups of all classes of rows.", above=False)
 computed_quantity("class_hot_lookups",
     "lookups_of_class * minimum(maximum(embedding_hot_rows - rows_before_class, 0) / rows_of_class, 1)", "1/sample",
     "Lookups of a sample in the rows of a class that memory holds: the hottest classes come first.", above=False,
@@ -260,12 +240,6 @@ computed_quantity("class_hot_lookups",
 computed_quantity("hot_reads_of_classes", "total(class_hot_lookups_of_tables) / embedding_lookups", "1",
     "Share of the row reads that memory serves, by classes of rows that were counted or published.", above=False, high=1,
     of="embedding_hot_share", when="rows_classed", example="hot_reads_of_classes([100.0, 60.5], 214) -> 0.75")  # fmt: skip
-input_quantity("reads_of_trace", "1", "Reads of embedding rows in a trace.")
-input_quantity("reads_of_rows", "1", "Reads of some of its rows in a trace.")
-input_quantity("reads_of_next_rows", "1", "Reads of the rows of a trace that were read once more.", above=False)
-input_quantity("reads_of_rare_rows", "1", "Reads of the rows of a trace that tell how often seldom read rows are read on.",
-    above=False)  # fmt: skip
-input_quantity("reads_of_frequent_rows", "1", "Reads of the other rows of a trace.")
 computed_quantity("lookups_of_rare_rows", "embedding_lookups * reads_of_next_rows / reads_of_trace", "1/sample",
     "Lookups of a sample in rows that a trace lacks or reads seldom: together as many as it has in the rows read once more.",
     above=False, source="good1953", where="expected frequency of species that are seen r times: (r + 1) n(r + 1) / (n(r) N)",

@@ -1,20 +1,13 @@
 """A corpus of text: its size on storage, as text and as tokens, and estimates from a sample with their intervals."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 
-input_quantity("corpus_bytes", "B", "Text of the corpus, as UTF-8.", above=False, whole=True)
-input_quantity("stored_bytes", "B",
-    "Bytes on storage of the files that were counted, parts left out included; compressed where the files are.", above=False,
-    whole=True)  # fmt: skip
-input_quantity("bytes_read", "B", "Bytes moved from storage for the measurement.", above=False, whole=True)
+input_quantities(__file__)
+
 input_quantity("tokens", "token", "Tokens of the text.", above=False)
 alternative("tokens", "tokens_of_text", when="bytes_stated")
 input_quantity("files", "file", "Files that were counted.", above=False, whole=True)
 alternative("files", "sample_files", when="samples_measured")
-input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
-input_quantity("documents_skipped", "document", "Lines, rows, records and members that were left out of files that count.",
-    above=False, whole=True)  # fmt: skip
-input_quantity("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
 input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 alternative("documents", "documents_by_length", when="length_of_documents_known")
 
@@ -33,28 +26,12 @@ computed_quantity("stored_bytes_per_file", "stored_bytes / files", "B/file", "Me
 computed_quantity("text_sample_bytes", "bytes_per_token * tokens_per_sample", "B/sample",
     "Bytes of one training sample where text, not ids, is read.")  # fmt: skip
 
-input_quantity("samples", "sample", "Samples that were counted: images, records, rows, or files.", above=False, whole=True)
-input_quantity("sample_files", "file", "Files that hold these samples.", above=False, whole=True)
-input_quantity("sample_files_bytes", "B", "Stored bytes of the files of samples, framing included.", above=False, whole=True)
-
 computed_quantity("mean_sample_bytes", "sample_files_bytes / samples", "B/sample",
     "Mean stored bytes of one sample with its share of the framing: bytes that one epoch reads, over the samples.")  # fmt: skip
 computed_quantity("mean_samples_per_file", "samples / sample_files", "sample/file", "Mean samples that one file holds.")
 computed_quantity("mean_file_bytes", "sample_files_bytes / sample_files", "B/file", "Mean size of a file.")
 
 # Sizes of samples that differ: classes, in each of which they are spread evenly
-input_quantity("class_share", "1", "Share of the samples whose sizes are in one class.", high=1)
-input_quantity("class_low_bytes", "B", "Smallest sample of a class of sizes.", above=False,
-    label="smallest sample of a class")  # fmt: skip
-input_quantity("class_high_bytes", "B", "Largest sample of a class of sizes.", above=False,
-    label="largest sample of a class")  # fmt: skip
-input_quantity("largest_request_bytes", "B", "Largest read request, into several of which larger samples are split.")
-input_quantity("class_bytes_of_sizes", "B", "Column class_bytes of all classes of sizes.", above=False)
-input_quantity("class_requests_of_sizes", "1", "Column class_requests of all classes of sizes.", above=False)
-input_quantity("class_small_share_of_sizes", "1", "Column class_small_share of all classes of sizes.", above=False,
-    high=1)  # fmt: skip
-input_quantity("class_padding_of_sizes", "B", "Column class_padding of all classes of sizes.", above=False)
-input_quantity("least_width", "B", "Width of a class of equal sizes.", default=1e-9)
 computed_quantity("class_bytes", "class_share * (class_low_bytes + class_high_bytes) / 2", "B",
     "Part of a class in the mean size of a sample.", example="class_bytes(0.5, 1e6, 3e6) -> 1000000.0")  # fmt: skip
 computed_quantity("class_requests", "class_share * (1 + where(class_high_bytes > class_low_bytes,"
@@ -97,24 +74,6 @@ computed_quantity("sample_reads_per_second_per_job",
     "samples_per_second_per_job / one_sample * requests_per_sample * (1 - cache_hit_fraction)", "1/s",
     "Read requests of the whole job in a second.", label="read requests per job",
     example="sample_reads_per_second_per_job(100, 1, 1.5, 0.5) -> 75.0")  # fmt: skip
-
-input_quantity("drawn_densities", "1/B", "Amount per stored byte of each drawn block or shard.", above=False)
-input_quantity("pair_differences", "1/B", "Difference of the two draws of each stratum.", low=-float("inf"))
-input_quantity("draws", "1", "Blocks or shards drawn; one that is drawn twice counts twice.")
-input_quantity("frame_bytes", "B", "Stored bytes that could have been drawn.")
-input_quantity("base_densities", "1/B", "Amount per stored byte, for each draw, of the quantity that a ratio divides by.",
-    above=False)  # fmt: skip
-input_quantity("ratio_guess", "1", "Ratio in the sample.")
-input_quantity("ratio_base", "1", "Total of the quantity that a ratio divides by.")
-input_quantity("variances_of_pairs", "1", "Contribution of each stratum to the variance of an estimate.", above=False)
-input_quantity("sampled_value", "1", "Estimate of the sample.")
-input_quantity("risk", "1", "Share of repeated samples whose interval would miss the true value: 1 − confidence.", high=1)
-input_quantity("confidence_quantile", "1", "Student's t, two-sided, at the chosen confidence.")
-input_quantity("sampling_tolerance", "1", "Target half width of a confidence interval, over the estimate.", high=1)
-input_quantity("reading_margin", "1", "Safety factor on the draws that the pilot's variance requires.", low=1, above=False)
-input_quantity("rooted_costs_of_groups", "1", "Root of variance times cost, for each group of files.", above=False)
-input_quantity("cost_per_draw", "1", "Cost of one draw in relation to draws of other groups: bytes read.")
-input_quantity("variance_per_draw", "1", "Variance of an estimate times the draws it rests on.", above=False)
 
 sampled_density = computed_quantity("sampled_density", "total(drawn_densities) / draws", "1/B",
     "Mean over draws in which every stored byte is as likely as another; unbiased whatever the sizes of the files.",

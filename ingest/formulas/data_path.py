@@ -1,25 +1,17 @@
 """Data path: the ceiling of each layer from drives to GPU, small reads, latency; what a byte of a service buys."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 # The layers between GPU and storage
-input_quantity("host_link_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of the link between host and one GPU.")
-input_quantity("decoded_sample_bytes", "B/sample", "Bytes of one sample that the host hands to the GPU.")
-input_quantity("node_read_bandwidth_needed", "B/s/node", "Read bandwidth that the most demanding single node needs.",
-    above=False)  # fmt: skip
 input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
 alternative("client_write_bandwidth_per_node", "client_write_bandwidth_of_nics", when="path_judged", optional=True)
-input_quantity("client_bandwidth_per_gpu", "B/s/GPU", "Read bandwidth of one GPU where each has a path of its own.")
-input_quantity("nic_efficiency", "1", "Share of a NIC’s line rate that a protocol reaches.", high=1)
 input_quantity("units", "1", "Units of the system, installed or to buy.", whole=True)
 alternative("units", "units_required", when="units_bought")
 alternative("units", "local_drives", when="local_drives_counted")
-input_quantity("nvme_drives_per_node", "1/node", "Local drives in one node.", whole=True)
-input_quantity("nvme_drive_read_bandwidth", "B/s", "Read bandwidth of one local drive.")
-input_quantity("nvme_drive_write_bandwidth", "B/s", "Write bandwidth of one local drive.")
 input_quantity("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
 alternative("nvme_read_bandwidth_per_node", "nvme_bandwidth_of_drives", when="path_judged", optional=True)
-input_quantity("nvme_bytes_per_node", "B/node", "Capacity of the local drives of one node.")
 
 # Requests
 input_quantity("io_bytes", "B", "Bytes of one read request.")
@@ -27,29 +19,9 @@ alternative("io_bytes", "request_of_sizes", when="files_of_mixed_sizes")
 alternative("io_bytes", "request_bytes_of_open", when="path_judged", optional=True)
 input_quantity("random_request_bytes", "B", "Size of the reads that are counted in requests.")
 alternative("random_request_bytes", "io_bytes", when="path_judged", optional=True)
-input_quantity("nvme_drive_io_per_second", "1/s", "Random reads per second of one local drive.")
-input_quantity("reference_io_bytes", "B", "Size of the requests at which a ceiling was measured.")
-input_quantity("request_seconds", "s", "Latency of a single small request.")
 input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
     whole=True, label="queue depth per node")  # fmt: skip
 alternative("requests_in_flight_per_node", "requests_in_flight_of_readers", when="path_judged", optional=True)
-input_quantity("readers_per_gpu", "1/GPU", "Threads that read for one GPU.", whole=True, label="readers per GPU")
-input_quantity("requesting_threads", "1", "Threads of one client, one outstanding request each.", whole=True)
-input_quantity("request_bytes_max", "B/file", "Largest read request that a client sends for one open file.")
-
-# The way between nodes and storage
-input_quantity("fabric_islands", "1", "Islands of nodes, each with its own links to the storage.", whole=True)
-input_quantity("fabric_island_bandwidth", "B/s", "Bandwidth between one island and the storage.")
-input_quantity("fabric_oversubscription", "1", "Bandwidth of the nodes’ storage NICs over that of the switches’ uplinks.",
-    low=1, above=False)  # fmt: skip
-input_quantity("fabric_gateways", "1", "Routers or gateways between nodes and storage.", whole=True)
-input_quantity("fabric_gateway_bandwidth", "B/s", "Bandwidth of one router or gateway.")
-input_quantity("fabric_ports", "1", "Ports on the side of the storage.", whole=True)
-input_quantity("fabric_port_bandwidth", "B/s", "Bandwidth of one port on the side of the storage.")
-
-# What comes out of it
-input_quantity("read_bandwidth_available", "B/s", "Read bandwidth of the narrowest known layer.")
-input_quantity("write_bandwidth_available", "B/s", "Write bandwidth of the narrowest known layer.")
 
 computed_quantity("decoded_expansion", "decoded_sample_bytes / sample_bytes", "1",
     "Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes.")  # fmt: skip
@@ -147,15 +119,9 @@ computed_quantity("requests_of_threads", "requesting_threads / request_seconds",
 computed_quantity("requests_of_drive", "minimum(requests_of_threads, unit_drive_io_per_second)", "1/s",
     "IOPS of threads on one drive, at most those of the drive.", label="IOPS of the threads on one drive")  # fmt: skip
 
-input_quantity("parts_seconds", "s", "Parts of the latency of one request.")
-input_quantity("part_seconds", "s", "One part of the latency of a request.")
-
 computed_quantity("latency_of_parts", "total(parts_seconds)", "s", "Latency of one request: its parts added up.")
 computed_quantity("share_of_latency", "part_seconds / latency_of_parts", "1",
     "Share of the latency of a request that one part of it takes.", high=1)  # fmt: skip
-
-# Storage in place
-input_quantity("amounts_in_place", "1", "Rates or capacities that each system in place delivers of one need.", above=False)
 
 computed_quantity("amount_in_place", "total(amounts_in_place)", "1",
     "Rate or capacity that all systems in place deliver of one need.", above=False)  # fmt: skip
@@ -166,22 +132,15 @@ computed_quantity("amount_of_each_unit", "amount_needed / units", "1",
     "Share of a need that each of several equal units carries.")  # fmt: skip
 
 # One tier of a service
-input_quantity("tier_capacity_min", "B", "Smallest capacity that a tier of a service is sold in.")
-input_quantity("tier_capacity_step", "B", "Step in which the capacity of a tier grows.")
 for _way, _named in (("read", "Read"), ("write", "Write")):
-    input_quantity(f"tier_{_way}_bandwidth_per_byte", "B/s/B", f"{_named} throughput that each byte provisioned buys.")
-    input_quantity(f"tier_{_way}_bandwidth_max", "B/s", f"{_named} throughput that one file system or volume can reach.")
     computed_quantity(f"tier_{_way}_bandwidth", f"tier_capacity * tier_{_way}_bandwidth_per_byte", "B/s",
         f"{_named} throughput of a capacity provisioned.")  # fmt: skip
     computed_quantity(f"tier_{_way}_ceiling", f"minimum(tier_{_way}_bandwidth, tier_{_way}_bandwidth_max)", "B/s",
         f"{_named} throughput of a capacity provisioned, up to the most that one file system reaches.")  # fmt: skip
-input_quantity("tier_network_bandwidth_per_byte", "B/s/B", "Network throughput of the servers for each byte provisioned.")
-input_quantity("tier_io_per_second_per_byte", "1/s/B", "Reads per second that each byte provisioned buys.")
 input_quantity("tier_read_needed", "B/s", "Throughput that a tier has to read, with the writes where they draw on one limit.",
     above=False)  # fmt: skip
 alternative("tier_read_needed", "read_and_write_needed", when="one_limit_for_both")
 alternative("tier_read_needed", "read_bandwidth_needed", when="rented")
-input_quantity("tier_client_bandwidth", "B/s", "Throughput that one client of a service can reach.")
 alternative("tier_capacity", "service_capacity_on_sale", "service_capacity", when="rented", optional=True)
 
 computed_quantity("tier_capacity",
@@ -197,18 +156,11 @@ computed_quantity("tier_clients", "ceil(tier_read_bandwidth / tier_client_bandwi
     "Clients that it takes to draw the read throughput of a capacity provisioned.", whole=True,
     example="tier_clients(100e9, 12.5e9) -> 8")  # fmt: skip
 
-input_quantity("price_per_byte", "1/B", "Price of one byte for a month, in the currency of the price list.")
-
 computed_quantity("cost_per_month", "tier_capacity * price_per_byte", "1",
     "Price of the capacity provisioned for a month, in the currency of the price list.")  # fmt: skip
 computed_quantity("file_systems_required", "ceil(shortfall_factor - 1e-12)", "1",
     "File systems or volumes that share a need which one of them meets only in part; 1e-12 of one is rounding.", whole=True,
     example="file_systems_required(2.5), file_systems_required(3.0) -> (3, 3)")  # fmt: skip
-
-# What a need takes of one tier
-input_quantity("tier_capacity_max", "B", "Largest capacity that one file system or volume of a tier can have.")
-input_quantity("tier_bandwidth_step", "B/s", "Step in which throughput is bought, whatever the capacity.")
-input_quantity("tier_io_per_second_max", "1/s", "Reads per second that one file system or volume can reach.")
 
 computed_quantity("tier_bytes_for_data", "required_usable_bytes / fill_limit", "B",
     "Capacity that the data take within the fill limit.")  # fmt: skip

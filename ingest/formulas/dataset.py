@@ -1,6 +1,8 @@
 """A data set on storage: stages, copies, inodes and metadata, and what its file format adds."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 # What the data set is
 input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
@@ -12,43 +14,6 @@ alternative("records", "packed_sequences", when="sequences_packed")
 alternative("records", "document_records", when="holds_tokens")
 alternative("records", "document_records", when="holds_text")
 alternative("records", "dataset_samples", when="holds_samples")
-input_quantity("one_sequence", "sample", "A packed sequence is one record.", default=1)
-input_quantity("records_per_document", "sample/document", "A document is one record.", default=1)
-
-# The stages before it
-input_quantity("pipeline_input_bytes", "B", "Published input of a pipeline, as it was stored.")
-input_quantity("pipeline_output_bytes", "B", "Published output of a pipeline, as it was stored.")
-input_quantity("pipeline_input_documents", "document", "Published documents that went in.", whole=True)
-input_quantity("pipeline_output_documents", "document", "Published documents that came out.", whole=True)
-input_quantity("pipeline_input_tokens", "token", "Published tokens that went in.")
-input_quantity("pipeline_output_tokens", "token", "Published tokens that came out.")
-input_quantity("extracted_share", "1", "Bytes of extracted text over bytes of the raw input, each as stored.")
-input_quantity("pipeline_output_share", "1", "Stored bytes of one byte of clean text where the pipeline's ratio counts it.",
-    high=1, default=1)  # fmt: skip
-input_quantity("clean_stored_share", "1", "Stored bytes of one byte of clean text where it is kept.", high=1, default=1)
-input_quantity("dedup_hashes", "1/document", "Hash values that deduplication keeps for each document.",
-    above=False, whole=True, default=0)  # fmt: skip
-input_quantity("documents_before_dedup", "1", "Documents that reach deduplication for each one that leaves it.",
-    low=1, above=False)  # fmt: skip
-input_quantity("dedup_hash_bytes", "B", "Width of such a hash value.", default=8)
-
-# What is kept of it
-input_quantity("raw_copies", "1", "Copies of the raw input that are kept.", above=False, whole=True)
-input_quantity("extracted_copies", "1", "Copies of the extracted text that are kept.", above=False, whole=True)
-input_quantity("clean_copies", "1", "Copies of the clean data that are kept.", above=False, whole=True)
-input_quantity("tokenized_copies", "1", "Copies of plain token ids, in addition to the training data set.",
-    above=False, whole=True)  # fmt: skip
-input_quantity("dataset_copies", "1", "Copies of the training data set, shuffled and packed ones included.", whole=True)
-input_quantity("metadata_share", "1", "File-system metadata over the data held.", above=False, high=1)
-
-# Files and their metadata
-input_quantity("files_per_directory", "1", "Files that one directory holds.", whole=True, default=10_000)
-input_quantity("mdt_bytes_per_inode", "B/file", "Space of a metadata target for one inode.",
-    default=2560, source="lustre-manual")  # fmt: skip
-input_quantity("mdt_inodes", "file", "Inodes that one metadata target can hold.",
-    default=4_000_000_000, source="lustre-manual", whole=True)  # fmt: skip
-input_quantity("epochs", "1", "Epochs: passes over the data set.", default=1)
-input_quantity("opens_per_file", "1", "Opens of each file in one epoch.", default=1)
 
 computed_quantity("clean_bytes", "tokens * bytes_per_token", "B",
     "Text after filtering and deduplication, without compression.")  # fmt: skip
@@ -113,22 +78,12 @@ computed_quantity("mdts", "ceil(inodes / mdt_inodes)", "1",
     example="mdts(25_002_500_000, 4_000_000_000) -> 7")  # fmt: skip
 
 # Token ids
-input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
 input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
 alternative("stored_id_bytes", "packed_id_bytes", when="ids_packed")
-input_quantity("format_narrow_vocabulary", "1", "Ids that the format stores in two bytes.", whole=True)
-input_quantity("bits_per_byte", "1/B", "A byte.", default=8)
 
 # What a format adds
 input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
 alternative("encoding_factor", "id_width_factor", when="width_of_ids_known")
-input_quantity("compressed_share", "1", "Stored over written bytes; 1 where the format does not compress.", high=1, default=1)
-input_quantity("container_bytes_per_record", "B/sample", "Bytes that the format puts around each record.",
-    above=False, default=0)  # fmt: skip
-input_quantity("index_bytes_per_record", "B/sample", "Bytes that an index holds for each record.", above=False, default=0)
-input_quantity("members_per_record", "1/sample", "Files or archive members that make up one record.", default=1)
-input_quantity("member_header_bytes", "B", "Header of each member.", above=False, default=0)
-input_quantity("member_quantum", "B", "Members are padded to a multiple of this.", default=1)
 input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
 
 # Another encoding or size of the samples makes another data set.
@@ -136,18 +91,7 @@ alternative("dataset_bytes", "samples_bytes", when="path_judged", optional=True)
 alternative("member_padding_bytes", "padding_of_varied_sizes", when="varied_sizes")
 alternative("member_padding_bytes", "padding_of_equal_sizes", when="equal_sizes")
 alternative("member_padding_bytes", "padding_of_mixed_sizes", when="sizes_mixed")
-input_quantity("group_bytes", "B", "Bytes that the format adds to each batch of records.", above=False, default=0)
-input_quantity("records_per_group", "sample", "Records in such a batch.", default=1, whole=True)
-input_quantity("shard_fixed_bytes", "B/file", "Headers and footers of each shard.", above=False, default=0)
-input_quantity("index_bytes_per_shard", "B/file", "Index of each shard, in addition to its records.", above=False, default=0)
-input_quantity("shard_quantum", "B/file", "Shards are padded to a multiple of this.", default=1)
-input_quantity("smallest_quantum", "B", "Alignment of records; 1 B means no padding.", default=1)
-input_quantity("smallest_file_quantum", "B/file", "Padding of files to single bytes is none.", default=1)
-input_quantity("shard_bytes", "B/file", "Size at which a shard is closed.")
-input_quantity("one_shard", "file", "There is at least one shard.", whole=True, default=1)
 input_quantity("shards", "file", "Shards of one copy of the data set.", whole=True)
-input_quantity("records_per_shard", "sample/file", "Records in one shard.")
-input_quantity("files_per_shard", "1", "Files that make up one shard.", whole=True, default=1)
 
 computed_quantity("packed_id_bytes", "id_bits / bits_per_byte", "B/token",
     "Bytes of one token id where a dictionary packs ids into as few bits as they need.", source="apache-parquet",
@@ -195,9 +139,6 @@ computed_quantity("dataset_bytes", "content_bytes + shards * shard_overhead_byte
 alternative("dataset_bytes", "sample_files_bytes", when="samples_measured")
 
 # Corpora whose entries name images or videos by reference
-input_quantity("objects_per_document", "1/document", "Images or videos that a document names by reference.")
-input_quantity("object_bytes", "B", "Bytes of one image or video that a corpus names by reference, as it is downloaded.",
-    label="size of what an entry refers to")  # fmt: skip
 computed_quantity("referred_bytes", "documents * objects_per_document * object_bytes", "B",
     "Bytes of all images or videos that the documents of a corpus name by reference.",
     label="what the entries refer to")  # fmt: skip
@@ -219,9 +160,6 @@ computed_quantity("dataset_overhead_share", "dataset_bytes / payload_bytes - 1",
 computed_quantity("index_bytes", "records * index_bytes_per_record + shards * index_bytes_per_shard", "B",
     "The format's index, as far as it has one: part of the data set.",
     example="index_bytes(25_000_000_000, 20, 60_000, 42) -> 500002520000")  # fmt: skip
-input_quantity("copy_bandwidth", "B/s", "Bandwidth at which a copy of a data set is read and written.")
-input_quantity("copied_files_per_second", "file/s", "Files that a copy creates each second, beside the time of their bytes.",
-    label="files copied per second")  # fmt: skip
 computed_quantity("copy_seconds", "dataset_bytes / copy_bandwidth + dataset_files / copied_files_per_second", "s",
     "Time to copy a data set: its bytes at the bandwidth, and its files at the rate at which files are created.",
     label="time to copy the data set", example="copy_seconds(1e12, 1e9, 1e6, 1e4) -> 1100.0")  # fmt: skip

@@ -1,48 +1,15 @@
 """From storage to the step of a GPU: loaders, readers, caches, shuffling, the host link, samples of several parts."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 # The loader
-input_quantity("loader_workers", "1/GPU", "Worker processes that load for one GPU.",
-    whole=True, high=4096, label="workers per GPU")  # fmt: skip
-input_quantity("loader_prefetch", "1", "Batches that a loader requests ahead for each worker.",
-    whole=True, high=4096, label="prefetched batches per worker")  # fmt: skip
 input_quantity("sample_read_seconds", "s/sample", "Mean time to open and read one sample from storage.",
     above=False, label="latency of a sample")  # fmt: skip
 alternative("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order", when="latency_not_given", optional=True)
-input_quantity("observed_read_seconds", "s/sample", "Latency of a sample at which the loader of an observed job waits as long "
-    "as was observed.", above=False, label="observed latency of a sample")  # fmt: skip
-input_quantity("latency_factor", "1", "Latency of other storage over that of the observed job.",
-    default=1, label="latency over the observed one")  # fmt: skip
-input_quantity("sample_read_variation", "1", "Standard deviation of the latency of a sample over its mean.",
-    above=False, high=10, label="variation of the latency")  # fmt: skip
-input_quantity("file_open_seconds", "s/file", "Time from opening a file to its first bytes.",
-    above=False, label="time to open a file")  # fmt: skip
-input_quantity("stream_bandwidth", "B/s", "Read bandwidth of one worker that reads a file in order.",
-    label="read bandwidth of one stream")  # fmt: skip
-input_quantity("handover_seconds", "s", "Time in which the training process receives a batch from a worker.",
-    label="hand-over of a batch")  # fmt: skip
-input_quantity("feed_read_bandwidth", "B/s", "Read bandwidth that storage gives to the job.", label="read bandwidth given")
-input_quantity("cores_per_node", "1/node", "CPU cores of one node that decode.", label="cores per node")
-input_quantity("usual_step_flops", "FLOP/GPU", "Operations of one GPU in a step whose batch is not given.",
-    label="operations of a usual step")  # fmt: skip
-input_quantity("simulated_steps", "1", "Steps of a simulated training run.", whole=True, high=1e5, label="simulated steps")
-
-# What would lift the utilization to the accepted one, each alone
-input_quantity("sufficient_workers", "1/GPU", "Fewest workers per GPU that reach the accepted utilization.",
-    label="workers per GPU that suffice")  # fmt: skip
-input_quantity("sufficient_prefetch", "1", "Fewest batches per worker that reach the accepted utilization.",
-    label="prefetched batches per worker that suffice")  # fmt: skip
-input_quantity("sufficient_latency", "s/sample", "Longest latency that keeps the accepted utilization.",
-    label="latency of a sample that suffices")  # fmt: skip
-
-input_quantity("accelerator_utilization_p10", "1", "Utilization that one simulated run in ten falls below.",
-    high=1, label="utilization at P10")  # fmt: skip
-input_quantity("accelerator_utilization_p90", "1", "Utilization that one simulated run in ten exceeds.",
-    high=1, label="utilization at P90")  # fmt: skip
 
 # Who reads what
-input_quantity("dataset_shards", "1", "Shards of a streamed data set.", whole=True)
 input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.",
     whole=True, default=1, label="GPUs per loader")  # fmt: skip
 input_quantity("readers", "1", "Processes that read the data set of the job.")
@@ -59,7 +26,6 @@ input_quantity("later_hit_share", "1", "Share of the reads of later epochs that 
 alternative("later_hit_share", "lru_hit_share", when="cache_of_recent_reads")
 alternative("later_hit_share", "cached_share", when="cache_pinned")
 alternative("later_hit_share", "cached_share", when="cache_partitioned")
-input_quantity("job_epochs", "1", "Epochs of the job.", low=1, above=False, label="epochs")
 
 computed_quantity("gpus_of_replica", "tensor_parallel * pipeline_parallel * context_parallel / single_gpu", "1",
     "GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch.", source="megatron-lm",
@@ -185,19 +151,6 @@ input_quantity("prefetched_sample_bytes", "B/sample",
     "Bytes of one sample that a worker has loaded, decoded where that is known.")  # fmt: skip
 alternative("prefetched_sample_bytes", "decoded_sample_bytes", "sample_bytes", when="decoded_by_cores", optional=True)
 alternative("prefetched_sample_bytes", "sample_bytes", when="decoded_by_gpu", optional=True)
-
-# Shuffling
-input_quantity("shuffle_samples", "sample", "Samples of a shuffle buffer, or of a shuffled block.", whole=True)
-input_quantity("canonical_nodes", "1", "Canonical nodes over which MosaicML Streaming distributes its shards.", whole=True)
-input_quantity("single_file", "file", "One file.", whole=True, default=1)
-input_quantity("interleaved_shards", "1", "Shards that one reader interleaves.", whole=True, default=1)
-
-# Samples of several parts
-input_quantity("images_per_sample", "1/sample", "Images in one sample.", above=False)
-input_quantity("image_bytes", "B", "Stored bytes of one image.", above=False)
-input_quantity("image_tokens", "token", "Tokens that one image takes in the sequence.", above=False)
-input_quantity("audio_seconds_per_sample", "s/sample", "Seconds of audio in one sample.", above=False, default=0)
-input_quantity("audio_bytes_per_second", "B/s", "Stored bytes of a second of audio.", above=False, default=0)
 
 computed_quantity("stored_link_load", "unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu", "1",
     "Stored data over the bandwidth of the link into the GPU, where the GPU decodes.", above=False)  # fmt: skip

@@ -1,41 +1,17 @@
 """Under which load a requirement holds: its mix, its outstanding reads, their latency, and how long it lasts."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 #: A rounding error makes no further reader.
 ROUNDED_DOWN = 1 - 1e-9
-
-# Concurrency of a requirement line
-input_quantity("client_latency", "s", "Mean latency of one read at a client.", label="read latency at a client")
-input_quantity("medium_and_network_seconds", "s", "Latency that flash and a network round trip take together.",
-    label="latency of medium and network")  # fmt: skip
-input_quantity("latency_tail", "1", "Latency that 99 % of the reads keep, over the mean.",
-    low=1, above=False, label="99 % latency over the mean")  # fmt: skip
-input_quantity("line_bandwidth", "B/s", "Value of a requirement line.", above=False)
-input_quantity("line_clients", "node", "Clients of a requirement line.")
-input_quantity("line_request_bytes", "B", "Mean size of the requests of a requirement line.")
-input_quantity("line_queue_depth", "1", "Outstanding requests of all clients of a requirement line.")
-input_quantity("line_readers", "1", "Concurrent reads of each job of a requirement line.", above=False)
-input_quantity("part_readers", "1", "Concurrent reads of one job of a requirement line.")
-input_quantity("line_nodes", "node", "Nodes of each job of a requirement line.", above=False)
-input_quantity("part_bandwidth", "B/s", "Bandwidth of one part of a load.", above=False)
-input_quantity("parts_bandwidth", "B/s", "Bandwidths of all parts of a load.", above=False)
-input_quantity("part_share", "1", "Share of one part in the bytes of a load.", above=False, high=1)
-input_quantity("requests_per_byte", "1/B", "Requests per byte of each part of a load, times its share.", above=False)
-input_quantity("endless_seconds", "s", "Duration of a load without an end.", default=1e12)
-input_quantity("phase_seconds", "s", "Time for which the load of a requirement line lasts.", above=False)
 
 computed_quantity("load_bandwidth", "total(parts_bandwidth)", "B/s", "Bandwidth of all parts of a load.")
 computed_quantity("share_of_load", "part_bandwidth / load_bandwidth", "1", "Share of one part in the bytes of a load.", high=1)
 computed_quantity("bandwidth_of_the_rest", "line_bandwidth - part_bandwidth", "B/s",
     "The bandwidth of a line less that of one part of its load.")  # fmt: skip
-input_quantity("own_bandwidth", "B/s", "Bandwidth that the loads of one kind or cluster ask for.")
-input_quantity("bandwidth_of_others", "B/s", "Bandwidth of the parts of a line that are of other kinds.", above=False)
-input_quantity("most_bandwidth", "B/s", "Most that the clients of one cluster draw.", above=False)
-input_quantity("most_bandwidths", "B/s", "Most that the clients of each cluster of a line draw.", above=False)
-input_quantity("drawn_bandwidth", "B/s", "Bandwidth of the loads of one cluster, at most what its clients draw.", above=False)
-input_quantity("drawn_bandwidths", "B/s", "Bandwidths of the loads of each cluster of a line.", above=False)
 computed_quantity("bandwidth_of_own_loads",
     "minimum(line_bandwidth * (part_bandwidth / total(parts_bandwidth)), most_bandwidth)", "B/s",
     "The part of a line that the loads of one cluster have, at most what its clients draw.", above=False,
@@ -133,14 +109,6 @@ def line_seconds(test_seconds: Num, shortest_test_seconds: Num, phase_seconds: N
     """
     return minimum(ceil(test_seconds), 60 * ceil(maximum(shortest_test_seconds, phase_seconds) / 60 * ROUNDED_DOWN))
 
-
-# The latency line: reads of a loader whose workers and batch are stated
-input_quantity("loader_latency", "s", "Longest mean latency of a read at which an in-order loader keeps the utilization.",
-    label="mean latency that its loader takes")  # fmt: skip
-input_quantity("loader_utilization", "1", "Utilization that a loader reaches where reads take no time at all.",
-    above=False, high=1, label="utilization without any latency")  # fmt: skip
-input_quantity("confident_share", "1", "Share of its value within which a mean or a latency is known.",
-    default=0.05, high=1, label="precision of a test")  # fmt: skip
 
 computed_quantity("latency_sigma", "2.3263478740408408 - maximum(0, 2.3263478740408408**2 - 2 * log(latency_tail)) ** 0.5", "1",
     "Standard deviation of the logarithm of a latency, from its 99th percentile over its mean; none exceeds 14.97.",

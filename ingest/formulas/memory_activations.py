@@ -4,53 +4,11 @@ Numbers per token come from the table of weights (`ingest.sizing.memory_inputs`)
 matrix reads is kept once, what it yields is kept where a function that is not linear follows.
 """
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
+
+input_quantities(__file__)
 
 KORTHIKANTI = "korthikanti2022"
-
-input_quantity("micro_batch", "1", "Sequences that one replica works on at a time.", whole=True, default=1)
-input_quantity("sequences_per_example", "1", "Sequences of one example: two, chosen and rejected, of a pair of preferences.",
-    whole=True, default=1)  # fmt: skip
-input_quantity("micro_batches", "1", "Micro-batches of one step; no more of them are in flight.", whole=True, default=1e6)
-input_quantity("virtual_stages", "1", "Parts of the model on each pipeline rank; above 1 the pipeline is interleaved.",
-    whole=True, default=1)  # fmt: skip
-input_quantity("activation_width", "B", "Width of one activation.", default=2, source=KORTHIKANTI)
-input_quantity("mask_width", "B", "Width of one element of the mask of a dropout; 0 without dropout.", above=False, default=0)
-input_quantity("kept_score_width", "B", "Bytes kept of each attention score: 0 where scores are computed again.",
-    above=False, default=0)  # fmt: skip
-input_quantity("unfused_share", "1", "1 where kernels are not fused, and keep what gates and experts yield besides.",
-    above=False, high=1, default=0)  # fmt: skip
-input_quantity("sequence_split", "1", "1 where tensor ranks share the tokens outside of matrices: sequence parallelism.",
-    above=False, high=1, default=1)  # fmt: skip
-input_quantity("transformer_layers", "1", "Layers that a token passes through.", whole=True)
-input_quantity("split_elements", "1/token", "Numbers kept within tensor-parallel parts.", above=False)
-input_quantity("common_elements", "1/token", "Numbers kept outside of tensor-parallel parts.", above=False)
-input_quantity("input_narrowing", "B", "Bytes by which a matrix keeps its input narrower: 1 in FP8.",
-    above=False, high=1, default=0)  # fmt: skip
-input_quantity("narrowed_split_elements", "1/token", "Inputs that matrices alone keep in tensor-parallel parts, less those of "
-    "which a copy is kept.", low=-1e12, default=0)  # fmt: skip
-input_quantity("narrowed_common_elements", "1/token", "Inputs that matrices alone keep outside of tensor-parallel parts.",
-    above=False, default=0)  # fmt: skip
-input_quantity("recompute_layers", "1", "Layers of each pipeline rank that are computed again.", whole=True)
-input_quantity("masked_elements", "1/token", "Numbers on which dropout acts.", above=False)
-input_quantity("unfused_elements", "1/token", "Numbers that gates and experts yield.", above=False)
-input_quantity("recomputed_elements", "1/token", "Numbers of the parts of layers that are computed again.", above=False)
-input_quantity("layer_input_elements", "1/token", "Inputs of the layers, of the last norm and of the head.", above=False)
-input_quantity("score_elements", "1/token/token", "Scores of a query and a key token: the heads of all layers.", above=False)
-input_quantity("logit_width", "B", "Bytes kept of each score of the vocabulary until the loss is known.", above=False)
-input_quantity("scored_words", "1/token", "Scores of one token: the vocabulary.", above=False)
-input_quantity("residual_elements", "1/token", "Width of the stream between the layers.", above=False)
-input_quantity("gathered_parameters", "parameter", "Largest part whose weights ZeRO-3 gathers at a time.", above=False)
-input_quantity("gathered_parts", "1", "Parts whose weights are gathered at a time: the current one and the next.", above=False)
-input_quantity("gathered_token_copies", "1", "Copies of the tokens that are gathered from tensor ranks at a time.", above=False)
-input_quantity("kept_stage_outputs", "1", "1 where pipeline stages keep what they have sent until it returns as a gradient.",
-    above=False, high=1, default=0)  # fmt: skip
-input_quantity("bucket_bytes_per_gpu", "B/GPU", "Buckets in which gradients are reduced and weights gathered.",
-    above=False, label="buckets per GPU", default=0)  # fmt: skip
-input_quantity("fragment_share", "1", "Bytes that the allocator keeps in fragments, over those that a step takes and frees.",
-    above=False, high=1, default=0)  # fmt: skip
-input_quantity("framework_bytes_per_gpu", "B/GPU", "Memory of the driver, its kernels and the communication library.",
-    above=False, label="framework residue")  # fmt: skip
 
 computed_quantity("tokens_in_flight", "sequence_length * micro_batch * sequences_per_example / context_parallel", "token",
     "Tokens of one micro-batch on one context-parallel rank.")  # fmt: skip

@@ -4,18 +4,9 @@ Both rules exist in two forms. Version 2.0 rounds down, so that a data set can b
 later form rounds up. What the benchmark calls GB of memory is GiB."""
 
 from ingest.engine.expression import Num, maximum, minimum, total
-from ingest.engine.registry import computed_quantity, formula, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantities
 
-input_quantity("benchmark_host_memory", "B/node", "Memory of one client; the benchmark's GB are GiB.")
-input_quantity("benchmark_hosts", "node", "Clients of the benchmark.", whole=True)
-input_quantity("benchmark_accelerators", "GPU", "Emulated accelerators of all clients.", whole=True)
-input_quantity("benchmark_batch", "sample/GPU", "Batch size of one emulated accelerator.", whole=True)
-input_quantity("benchmark_record_bytes", "B/sample", "Mean bytes of one record.")
-input_quantity("benchmark_samples_per_file", "sample/file", "Records in one file.", whole=True)
-input_quantity("benchmark_memory_multiple", "1", "Data set over the memory of all clients, at least.",
-    default=5, source="mlperf-storage-v2")  # fmt: skip
-input_quantity("benchmark_files", "file", "Files of the data set, in one of the two forms.", whole=True)
-input_quantity("benchmark_steps", "1", "Steps that an epoch must have.", default=500, source="mlperf-storage-v2")
+input_quantities(__file__)
 
 computed_quantity("benchmark_memory", "benchmark_host_memory * benchmark_hosts", "B",
     "Memory of all clients.", source="mlperf-storage-v2",
@@ -54,26 +45,9 @@ computed_quantity("benchmark_index_bytes",
     "vectors * vector_dimensions * vector_element_bytes * benchmark_index_factor * index_shards", "B",
     "Size of a vector index as the benchmark states it: raw vectors with an overhead, once for each shard.",
     source="mlperf-storage-vectordb", where="README, vectordb datasize")  # fmt: skip
-input_quantity("benchmark_index_factor", "1", "Index over raw vectors, as the benchmark assumes.",
-    default=1.3, source="mlperf-storage-vectordb")  # fmt: skip
-
 
 #: A request draws its tokens evenly between this share of its user's limit and the limit.
 LEAST_DRAW = 0.25
-
-input_quantity("benchmark_requests", "1", "Requests of a benchmark run.", whole=True)
-input_quantity("benchmark_context_tokens", "token", "Mean tokens of context of a request.", mean=True)
-input_quantity("benchmark_generated_tokens", "token", "Mean tokens generated for a request.", mean=True)
-input_quantity("benchmark_prefix_share", "1", "Share of requests whose context is a known prefix.", above=False, high=1)
-input_quantity("decode_batch_tokens", "token", "Tokens that the benchmark generates between two reads of the cache.",
-    default=32, source="mlperf-kv-cache", whole=True)  # fmt: skip
-input_quantity("mean_rounding", "1", "Mean addition of rounding up to whole reads.",
-    low=0.5, high=0.5, above=False, default=0.5)  # fmt: skip
-input_quantity("benchmark_unread_tokens", "token", "Tokens from which on a request is written and never read.",
-    default=10_000, source="mlperf-kv-cache", whole=True)  # fmt: skip
-input_quantity("benchmark_user_contexts", "token", "Most tokens of context that each user of the first class asks with.")
-input_quantity("benchmark_user_generations", "token", "Most tokens that each of these users has generated.")
-input_quantity("benchmark_user_pauses", "s", "Mean time between two requests of each of these users.")
 
 computed_quantity("benchmark_user_rates", "1 / benchmark_user_pauses", "1/s",
     "Requests per second of each user.", source="mlperf-kv-cache",

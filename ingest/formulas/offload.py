@@ -5,68 +5,18 @@ memory, NVMe of the nodes, shared storage). The shares of each class in a tier a
 tier, and each group of tiers, has the same formulas, `level_…`.
 """
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 INFINITY = "zero-infinity2021"
 
-input_quantity("sequences_per_gpu", "1/GPU", "Sequences that one GPU trains in one step.", whole=True)
-input_quantity("operator_share_per_gpu", "1/GPU", "Share of the largest operator that a GPU holds at a time: 1 unless tiled.",
-    high=1, default=1, source=INFINITY)  # fmt: skip
-input_quantity("attention_heads", "1", "Attention heads of one block.", whole=True)
-input_quantity("weight_reads_per_step", "1", "Reads of the weights in one step: forward, backward, and recomputing.",
-    default=3, source=INFINITY, whole=True)  # fmt: skip
-input_quantity("update_gradient_bytes", "B/parameter", "Width in which the optimizer on the host takes a gradient.",
-    default=4, source=INFINITY)  # fmt: skip
-input_quantity("tier_utilization", "1", "Share of host memory or NVMe that offloaded bytes may fill.", high=1)
 input_quantity("nvme_write_bandwidth_per_node", "B/s/node", "Aggregate write bandwidth of the local drives of one node.")
 alternative("nvme_write_bandwidth_per_node", "nvme_write_bandwidth_from_reads", when="tiers_of_nodes", optional=True)
-input_quantity("nvme_delivery", "1", "Share of the datasheet bandwidth that reads and writes of tensors reach.", high=1)
-input_quantity("nvme_write_share", "1", "Write over read bandwidth of the local drives.", high=2)
-input_quantity("host_link_delivery", "1", "Share of the host link that copies between host and GPU reach.", high=1)
 input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Copies between host and GPUs of a node, measured with all GPUs.")
 alternative("host_uplink_bandwidth_per_node", "host_links_of_node", when="tiers_of_nodes", optional=True)
 input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
 alternative("host_optimizer_rate_per_node", "host_optimizer_rate_of_memory", when="host_memory_limits")
-input_quantity("storage_room_bytes", "B", "Usable bytes of the shared storage system.")
-input_quantity("offload_storage_units", "1", "Drives of each node, or units of the shared system.", whole=True)
-input_quantity("host_memory_bandwidth_per_node", "B/s/node", "Nominal bandwidth of host memory, all sockets and channels.")
-input_quantity("host_memory_delivery", "1", "Share of the bandwidth of host memory that an optimizer on the CPUs reaches.",
-    high=1)  # fmt: skip
-input_quantity("update_traffic_bytes", "B/parameter", "Memory that the update of one parameter reads and writes.",
-    default=30, source="arithmetic")  # fmt: skip
-input_quantity("system_write_bandwidth", "B/s", "Write bandwidth of a whole storage system.")
-input_quantity("offload_target", "1", "Efficiency wanted: compute time over step time.", high=0.999)
-for _class in ("weights", "gradients", "optimizer", "activations"):
-    input_quantity(f"level_{_class}_share", "1", f"Share of the {_class} that lies in the tier.", above=False, high=1)
-input_quantity("level_read_bandwidth", "B/s", "Read bandwidth of the tier for the whole job.")
-input_quantity("level_write_bandwidth", "B/s", "Write bandwidth of the tier for the whole job.")
-for _tier, _place in (("gpu", "GPU memory"), ("cpu", "host memory"), ("nvme", "NVMe"),
-                      ("storage", "shared storage")):  # fmt: skip
-    input_quantity(f"{_tier}_tier_bytes", "B", f"Bytes in {_place}, of all nodes.", above=False, label=f"held in {_place}")
-for _tier in ("nvme", "storage"):
-    input_quantity(f"{_tier}_pass_seconds", "s", "Transfers of this tier during forward and backward pass.", above=False)
-    input_quantity(f"{_tier}_update_seconds", "s", "Transfers of this tier while the optimizer runs.", above=False)
-    _named = {"nvme": "NVMe", "storage": "shared storage"}[_tier]
-    input_quantity(f"{_tier}_tier_read_bandwidth_per_node", "B/s/node", f"Reads from {_named} at the efficiency wanted.",
-        above=False, label=f"reads from {_named} per node")  # fmt: skip
-    input_quantity(f"{_tier}_tier_write_bandwidth_per_node", "B/s/node", f"Writes to {_named} at the efficiency wanted.",
-        above=False, label=f"writes to {_named} per node")  # fmt: skip
-input_quantity("offload_bytes_per_node", "B/node", "Bytes off the GPU for each node.",
-    above=False, label="offloaded bytes per node")  # fmt: skip
-input_quantity("offload_read_bandwidth_per_node", "B/s/node", "Reads from the tiers off the GPU at the efficiency wanted.",
-    above=False, label="offload read bandwidth per node")  # fmt: skip
-input_quantity("offload_write_bandwidth_per_node", "B/s/node", "Writes to the tiers off the GPU at the efficiency wanted.",
-    above=False, label="offload write bandwidth per node")  # fmt: skip
-input_quantity("drive_tier_bytes_per_node", "B/node", "Bytes on NVMe and shared storage for each node.",
-    above=False, label="bytes on drives per node")  # fmt: skip
-input_quantity("drive_tier_read_bandwidth_per_node", "B/s/node", "Reads from NVMe and shared storage at the efficiency wanted.",
-    above=False, label="reads from drives per node")  # fmt: skip
-input_quantity("drive_tier_write_bandwidth_per_node", "B/s/node", "Writes to NVMe and shared storage at the efficiency wanted.",
-    above=False, label="writes to drives per node")  # fmt: skip
-input_quantity("nvme_step_write_bytes", "B", "Bytes written to the NVMe of all nodes in one step.", above=False)
-input_quantity("storage_step_write_bytes", "B", "Bytes written to shared storage in one step.", above=False)
-input_quantity("storage_update_read_bytes", "B", "Bytes that the optimizer reads from shared storage in one step.", above=False)
-input_quantity("storage_step_read_bytes", "B", "Bytes read from shared storage in one step.", above=False)
 
 computed_quantity("block_parameters", "block_parameter_factor * layers * hidden_size * hidden_size", "parameter",
     "Parameters of a transformer by its layers and width, embeddings left out.", source=INFINITY,
@@ -183,7 +133,6 @@ computed_quantity("host_optimizer_rate_of_memory",
     "Parameters that the CPUs of a node update per second: 12 B of states and 4 B of gradient read, 14 B written.",
     source="deep-optimizer-states2024", where="derived: host memory bounds the update on CPUs")  # fmt: skip
 
-
 computed_quantity("link_up_bytes",
     "held_weights_bytes * (level_weights_share * weight_reads_per_step + (1 - level_weights_share) * level_optimizer_share)"
     " + held_activations_bytes * level_activations_share", "B",
@@ -237,9 +186,6 @@ computed_quantity("activations_intensity", "step_flops / (2 * held_activations_b
     where="sec. 4: 24·hd·ci for activation checkpoints",
     example="activations_intensity(8 * 1024 * 12 * 128 * 25_600**2, 2 * 1024 * 25_600 * 128) -> 614400.0")  # fmt: skip
 
-input_quantity("arithmetic_intensity", "FLOP/B", "Compute per byte that moves.")
-input_quantity("transfer_bandwidth_per_gpu", "B/s/GPU", "Bandwidth of transfers for each GPU.")
-
 computed_quantity("transfer_efficiency", "arithmetic_intensity * transfer_bandwidth_per_gpu"
     " / (arithmetic_intensity * transfer_bandwidth_per_gpu + achieved_flops_per_gpu)", "1",
     "Compute time over the sum of compute and transfers, for one class of bytes and without overlap.", source=INFINITY,
@@ -292,9 +238,6 @@ computed_quantity("offload_nodes_to_hold", "ceil(offload_states_bytes / states_r
     "Nodes whose GPU memory, host memory and NVMe hold the model states.", label="nodes that hold all", whole=True,
     example="offload_nodes_to_hold(640e12, 29e12) -> 23")  # fmt: skip
 
-input_quantity("interleave_every", "1", "Each k-th part of the optimizer states is updated on the GPU.",
-    low=2, above=False, whole=True, label="parts per part on the GPU")  # fmt: skip
-
 computed_quantity("update_parameters", "parameters * level_optimizer_share", "parameter",
     "Parameters whose optimizer states lie off the GPU.")  # fmt: skip
 computed_quantity("interleaved_update_seconds",
@@ -316,8 +259,6 @@ computed_quantity("interleaved_down_bytes", "update_parameters * optimizer_bytes
     source="deep-optimizer-states2024", where="derived: states of each k-th part",
     label="from GPU to host in the optimizer step",
     needs="update_parameters interleave_every optimizer_bytes_per_parameter")  # fmt: skip
-
-input_quantity("plain_update_seconds", "s", "Time in which the CPUs alone update all states off the GPU.", above=False)
 
 computed_quantity("plain_step_seconds", "step_compute_seconds + pass_transfer_seconds"
     " + maximum(maximum(plain_update_seconds, nvme_update_seconds), storage_update_seconds)", "s",

@@ -3,54 +3,11 @@ key-value tier of a serving cluster: capacity, reads of reused context, writes o
 """
 
 from ingest.engine.expression import Num, ceil, minimum, where
-from ingest.engine.registry import computed_quantity, formula, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantities
+
+input_quantities(__file__)
 
 ZERO_INFERENCE = "deepspeed-examples"
-
-input_quantity("inference_sequences", "1", "Sequences that are generated at once, over all GPUs.", whole=True)
-input_quantity("prompt_tokens", "token", "Tokens of one prompt.", whole=True)
-input_quantity("generated_tokens", "token", "Tokens that are generated for one sequence.", whole=True)
-input_quantity("tokens_per_decode_step", "token", "Tokens that one step generates for each sequence.",
-    default=1, low=1, above=False)  # fmt: skip
-input_quantity("weight_bits", "1/parameter", "Width of a stored weight in bits.", low=1, above=False, high=32)
-input_quantity("group_scale_bytes", "B", "Scale and zero point of one group of quantized weights; 0 of weights as they are.",
-    above=False)  # fmt: skip
-input_quantity("parameters_per_group", "parameter", "Weights that share a scale and a zero point.",
-    whole=True, default=64, source=ZERO_INFERENCE)  # fmt: skip
-input_quantity("cached_elements_of_kind", "1/token", "Numbers kept per token by all layers of one kind of attention.",
-    above=False)  # fmt: skip
-input_quantity("tokens_per_entry", "token", "Tokens that attention over compressed entries keeps as one.", whole=True)
-input_quantity("raw_elements_per_token", "1/token", "Numbers that a compressor keeps of a token in no entry yet.", above=False)
-input_quantity(
-    "overlap_share", "1", "Share of them that is kept of the last block until the next is whole.", above=False, high=1
-)
-input_quantity("cached_elements", "1", "Numbers kept for one sequence, per kind of attention.", above=False)
-input_quantity("growing_elements_per_token", "1/token", "Numbers that the next token adds, per kind of attention.", above=False)
-input_quantity("recurrent_elements", "1", "Numbers kept of one sequence whatever its length, per kind of layer.", above=False)
-input_quantity("bytes_per_recurrent_element", "B", "Width of one number of a recurrent state.")
-input_quantity("routed_weights_share", "1", "Share of the weights that lies in experts that a router chooses from.", high=1)
-input_quantity("expert_share_of_token", "1", "Share of the experts that one token visits.", high=1)
-input_quantity("single_token", "token", "One token.", low=1, high=1, above=False, default=1)
-input_quantity("expert_read_excess", "1", "Share of the experts without tokens that a step reads nonetheless.",
-    above=False, high=1)  # fmt: skip
-input_quantity("forward_flops_per_parameter", "FLOP/parameter/token", "A multiplication and an addition for each weight.",
-    default=2, source="kaplan2020")  # fmt: skip
-input_quantity("exchanges_per_layer", "1", "All-reduces of one layer in a tensor-parallel group.",
-    whole=True, default=2, source="megatron-lm")  # fmt: skip
-input_quantity("streaming_efficiency", "1", "Share of the bandwidth of drives that generation reaches.", high=1.1)
-input_quantity("staged_bytes_per_parameter", "B/parameter", "Width of the weights that the host stages before quantizing.",
-    above=False, default=2)  # fmt: skip
-for _phase in ("prefill", "decode"):
-    input_quantity(f"nvme_{_phase}_seconds", "s", f"Transfers of the NVMe in {_phase}.", above=False)
-    input_quantity(f"storage_{_phase}_seconds", "s", f"Transfers of shared storage in {_phase}.", above=False)
-    input_quantity(f"link_{_phase}_seconds", "s", f"Copies between hosts and GPUs in {_phase}.", above=False)
-input_quantity("level_kv_share", "1", "Share of the key-value cache that lies in the tier.", above=False, high=1)
-input_quantity("streamed_layers_per_gpu", "1/GPU", "Layers whose weights a GPU holds at a time while they stream.")
-input_quantity("kv_on_host_bytes", "B", "Key-value cache in host memory.", above=False)
-input_quantity("tokens_per_second_bound", "token/s", "Tokens per second of decoding if links and drives gave their full rate.",
-    label="bound of decoding")  # fmt: skip
-input_quantity("drive_weights_bytes", "B", "Weights on NVMe and shared storage.", above=False)
-input_quantity("drive_kv_bytes", "B", "Key-value cache on NVMe and shared storage.", above=False)
 
 computed_quantity("quantized_bytes_per_parameter",
     "weight_bits / bits_per_byte + group_scale_bytes / parameters_per_group", "B/parameter",
@@ -163,7 +120,6 @@ computed_quantity("generation_seconds",
     example="generation_seconds(17, 32, 1, 3) -> 110.0")  # fmt: skip
 computed_quantity("tokens_per_second", "inference_sequences * generated_tokens / generation_seconds", "token/s",
     "Tokens generated per second over all sequences, prefill included.", label="tokens per second")  # fmt: skip
-input_quantity("machine_price", "1", "Price of the machine with the tiers that it uses, in any currency.")
 computed_quantity(
     "tokens_per_second_per_price",
     "tokens_per_second / machine_price",
@@ -189,29 +145,8 @@ computed_quantity("staged_host_bytes", "(parameters * staged_bytes_per_parameter
     source=ZERO_INFERENCE, where="quantization at initialization starts from 16-bit weights on the host",
     label="staged in host memory", example="staged_host_bytes(30e9, 2, 105e9, 1) -> 165000000000.0")  # fmt: skip
 
-
 #: The percentile of turns that coincide, and where it lies in the standard normal distribution.
 PERCENTILE, DEVIATIONS, CONTINUITY = 0.99, 2.3263, 0.5
-
-input_quantity("serving_users", "1", "Sessions whose key-value cache the tier holds.", whole=True)
-input_quantity("session_turns", "1", "Turns of one session.", whole=True, high=10_000)
-input_quantity("turn_seconds", "s", "Time between two turns of one user.")
-input_quantity("kv_hit_share", "1", "Share of the context looked for that the tier still holds.",
-    above=False, high=1, label="hit share of the key-value tier")  # fmt: skip
-input_quantity("kv_prompt_looked_for", "1", "Share of its prompt that a turn looks for in the tier; 1 with a trace.",
-    above=False, high=1, default=0)  # fmt: skip
-input_quantity("kv_trace_block_tokens", "token", "Tokens of one block of a trace.", whole=True)
-input_quantity("session_elements", "1", "Numbers kept of a whole session, per kind of attention.", above=False)
-input_quantity("reused_elements", "1", "Numbers of earlier turns that a mean turn reuses, per kind of attention.", above=False)
-input_quantity("kv_block_tokens", "token", "Tokens of one block of the cache.",
-    whole=True, default=256, source="mlperf-kv-cache")  # fmt: skip
-input_quantity("session_retention_seconds", "s", "Time that the tier keeps the cache of a session after its last turn.",
-    above=False)  # fmt: skip
-input_quantity("turn_second_moment", "1", "Mean square of what a turn reuses, over the square of its mean.", low=1, above=False)
-input_quantity("turn_third_moment", "1", "Mean cube of what a turn reuses, over the cube of its mean.", low=1, above=False)
-input_quantity("largest_turn", "1", "Reuse of the largest turn, over that of the mean turn.", low=1, above=False)
-input_quantity("first_token_seconds", "s", "Time in which a turn reads its reused context.")
-input_quantity("kv_tier_capacity", "B", "Capacity of the key-value tier, where it is not that of all sessions.")
 
 computed_quantity("session_tokens", "kv_context_tokens * session_turns", "token", "Tokens of a session at its end.")
 computed_quantity("kv_token_bytes", "total(session_elements) * bytes_per_cached_element", "B",

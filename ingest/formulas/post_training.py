@@ -1,38 +1,16 @@
 """Reinforcement learning as a load of storage: versions of weights that a trainer publishes and rollout hosts pull, the
 chain that a host reads when it joins, rollout traces, sandboxes."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 from ingest.formulas.site_totals import DRAWN, MODEL, totals
+
+input_quantities(__file__)
 
 #: Own measurement of the encodings; `tests/sizing/weight_versions.py` repeats it.
 MEASURED = "ingest-weight-versions"
 
-input_quantity("trainer_gpus", "GPU", "GPUs that train.", whole=True)
 input_quantity("rollout_hosts", "node", "Hosts that generate rollouts, each of which pulls a version once; none where training "
     "and rollouts share GPUs.", above=False, whole=True, label="rollout hosts")  # fmt: skip
-input_quantity("rollout_replicas", "1", "Engines that generate rollouts.", above=False, whole=True)
-input_quantity("step_rollouts", "1", "Rollouts of one step.", above=False, whole=True)
-input_quantity("rollout_tokens", "token", "Mean tokens of a rollout, prompt included.", mean=True)
-input_quantity("rollout_token_rate", "token/s/node", "Tokens that a rollout host generates per second.")
-input_quantity("publish_every", "1", "Optimizer steps from one published version to the next; 0 where none is published.",
-    above=False, whole=True)  # fmt: skip
-input_quantity("anchor_every", "1", "Versions from one full version, the anchor, to the next.", whole=True)
-input_quantity("weight_versions_kept", "1", "Newest versions that a host must be able to build.", whole=True)
-input_quantity("changed_share", "1", "Share of the parameters whose published value differs from that of the version before.",
-    above=False, high=1, label="share of parameters that change")  # fmt: skip
-input_quantity("published_bytes_per_parameter", "B/parameter", "Width of a published weight; 2 in 16-bit precision.")
-input_quantity("position_bytes", "B/parameter", "Bytes of one position in a list of positions.")
-input_quantity("gap_bytes", "B/parameter", "Bytes of the gap between two positions.", default=2)
-input_quantity("single_byte", "B/parameter", "One byte for each parameter.", low=1, high=1, above=False, default=1)
-input_quantity("single_parameter", "parameter", "One parameter.", low=1, high=1, above=False, default=1)
-input_quantity("index_files", "file", "Files beside the shards of a version: their index.", default=1, whole=True)
-input_quantity("codec_factor", "1", "Bytes of a codec over those of the one that was measured.", high=10)
-input_quantity("pause_seconds", "s", "Time in which rollouts pause to take a version into use.")
-input_quantity("join_seconds", "s", "Time in which all hosts that join at once have read anchor and chain.")
-input_quantity("host_joins_per_day", "1", "Times a day that one host joins and reads anchor and chain.", above=False)
-input_quantity("storage_write_bandwidth", "B/s", "Bandwidth at which the trainer writes a version.")
-input_quantity("storage_read_bandwidth", "B/s", "Bandwidth at which all hosts together read a version.")
-input_quantity("broadcast_bandwidth", "B/s", "Rate at which full weights reach all hosts over the network instead.")
 
 # The rhythm
 computed_quantity("rollout_hosts_of_replicas", "ceil(rollout_replicas * replica_nodes)", "node",
@@ -222,9 +200,6 @@ computed_quantity("local_rewrite_bytes", "rewritten_page_share * published_weigh
     label="writes to local NVMe per version")  # fmt: skip
 
 # An object store answers in requests
-input_quantity("part_bytes", "B", "Bytes of one request for a part of a version.")
-input_quantity("open_requests", "1", "Requests that a host keeps open.", whole=True)
-input_quantity("part_latency", "s", "Time to the first byte of a request.")
 computed_quantity("version_requests", "ceil(publish_bytes / part_bytes) * rollout_readers", "1",
     "Requests with which all hosts read a version.", above=False, label="requests of all hosts",
     example="version_requests(0.33e9, 8_388_608, 48) -> 1920")  # fmt: skip
@@ -240,16 +215,6 @@ computed_quantity("version_latency_share", "version_latency_seconds / pull_secon
     label="share of the time to read")  # fmt: skip
 
 # Traces
-for name, meaning in {
-    "traced_id_bytes": "the id of a token",
-    "traced_logprob_bytes": "the log-probability of a token",
-    "traced_text_bytes": "the text of a token",
-    "traced_routing_bytes": "the experts that a token visited",
-    "traced_top_bytes": "the log-probabilities of the most likely tokens",
-}.items():
-    input_quantity(name, "B/token", f"Bytes that a trace keeps for {meaning}.", above=False)
-input_quantity("rollout_record_bytes", "B", "Bytes of a trace beside its tokens: task, reward, timing.", above=False)
-input_quantity("trace_retention_seconds", "s", "Time for which traces are kept.", above=False)
 computed_quantity("trace_token_bytes",
     "traced_id_bytes + traced_logprob_bytes + traced_text_bytes + traced_routing_bytes + traced_top_bytes", "B/token",
     "Bytes of a trace per token.", above=False, label="trace per token",
@@ -266,10 +231,6 @@ computed_quantity("traces_retained_bytes", "trace_bytes_per_day * trace_retentio
     "Traces on storage.", above=False, label="traces on storage")  # fmt: skip
 
 # Sandboxes
-input_quantity("sandbox_image_bytes", "B", "Bytes of the container image of a sandbox.", above=False)
-input_quantity("sandbox_images", "1", "Different images on storage.", above=False, whole=True)
-input_quantity("sandbox_hosts", "node", "Hosts that start sandboxes without a cached image.", above=False, whole=True)
-input_quantity("sandbox_seconds", "s", "Time in which these hosts have read an image.")
 computed_quantity("sandbox_read_bytes", "sandbox_image_bytes * sandbox_hosts / single_node", "B",
     "Images that cold hosts read.", above=False)  # fmt: skip
 computed_quantity("sandbox_read_bandwidth", "sandbox_read_bytes / sandbox_seconds", "B/s",
@@ -278,7 +239,6 @@ computed_quantity("sandbox_stored_bytes", "sandbox_image_bytes * sandbox_images"
     above=False)  # fmt: skip
 
 # States
-input_quantity("trained_models", "1", "Models that training changes: the policy, and with PPO its critic.", whole=True)
 computed_quantity("algorithm_checkpoint_bytes", "checkpoint_bytes * trained_models", "B",
     "Checkpoint of all models that training changes.", label="checkpoint of all trained models")  # fmt: skip
 computed_quantity("algorithm_state_bytes",

@@ -1,14 +1,8 @@
 """Numbers that people write: the value of a requirement line, rounded towards the stricter side; a result set by its user."""
 
-from ingest.engine.registry import computed_quantity, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantities
 
-input_quantity("computed_requirement", "1", "Value of a requirement line before rounding, in the unit of the line.",
-    above=False)  # fmt: skip
-input_quantity("significant_digits", "1", "Significant digits of the values that requirements state.",
-    low=2, high=3, above=False, whole=True, default=3, label="significant digits of requirements")  # fmt: skip
-input_quantity("requirement_limit", "1", "Most that a requirement line may demand, in the unit of the line.", above=False)
-input_quantity("stated_result", "1", "Result that a user sets, in its own unit.")
-input_quantity("computed_result", "1", "The result that the other inputs give, in its own unit.")
+input_quantities(__file__)
 
 computed_quantity("rounded_requirement",
     "round_up(computed_requirement * (1 - 1e-9), minimum(significant_digits, 15)"

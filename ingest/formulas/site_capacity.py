@@ -1,27 +1,16 @@
 """Capacity of a site, the writes that its media endure year by year, and the floor of a reference architecture."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 from ingest.formulas.site_totals import MODEL, columns
 
+input_quantities(__file__)
+
 # What is kept besides training data
-input_quantity("snapshot_share", "1", "Snapshots, as a share of the data held.", above=False, high=1, default=0)
-input_quantity("rebuild_spare_share", "1", "Spare for rebuilds, as a share of the data held.", above=False, high=1, default=0)
-input_quantity("replica_share", "1", "Replicas of other sites, as a share of the data held.", above=False, high=1, default=0)
 input_quantity("home_bytes", "B", "Home and project directories.", above=False, default=0)
-input_quantity("home_users", "1", "People with a home directory.", whole=True)
-input_quantity("home_quota", "B", "Quota of one home directory.", label="quota of a home directory")
 computed_quantity("homes_of_users", "home_users * home_quota", "B", "Home directories, if every user fills the quota.",
     of="home_bytes", when="homes_have_quotas")  # fmt: skip
-input_quantity("scratch_bytes", "B", "Scratch space of users and jobs.", above=False, default=0)
-input_quantity("container_bytes", "B", "Container images and software environments.", above=False, default=0)
-input_quantity("log_bytes", "B", "Logs, profiles and results of evaluations.", above=False, default=0)
-input_quantity("warranty_seconds", "s", "Period over which the media must endure the writes.", label="warranty period")
 
 # What the buyer requires, whatever the workload needs
-input_quantity("stated_bytes", "B", "Minimum capacity that the buyer states.", label="the buyer's minimum capacity")
-input_quantity("stated_rate", "B/s", "Minimum bandwidth that the buyer states.", label="the buyer's minimum bandwidth")
-input_quantity("needed_bytes", "B", "Capacity that the plan needs.", above=False, label="needed capacity")
-input_quantity("needed_rate", "B/s", "Bandwidth that the plan needs.", above=False, label="needed bandwidth")
 computed_quantity("capacity_at_least", "maximum(needed_bytes, stated_bytes)", "B",
     "Capacity that is required: what the plan needs, at least what the buyer states.",
     label="capacity with the buyer's minimum")  # fmt: skip
@@ -30,10 +19,6 @@ computed_quantity("rate_at_least", "maximum(needed_rate, stated_rate)", "B/s",
     label="bandwidth with the buyer's minimum")  # fmt: skip
 
 # Existing data that move to the new storage
-input_quantity("migrated_bytes", "B", "Existing data that move to the storage.", label="data to migrate")
-input_quantity("migrated_files", "file", "Existing files that move to the storage.", whole=True,
-    label="files to migrate")  # fmt: skip
-input_quantity("migration_seconds", "s", "Time in which existing data move to the storage.", label="time to migrate")
 computed_quantity("planned_or_migrated_bytes", "maximum(year_usable_bytes + year_reserve_bytes, migrated_bytes)", "B",
     "Bytes that the storage has to hold in one year: at least the existing data that move to it.",
     label="data held or migrated", of="year_planned_bytes", when="data_migrated",
@@ -45,7 +30,6 @@ computed_quantity("site_migration_bandwidth",
     example="site_migration_bandwidth(2.592e15, 2_592_000, 0.5, 360e9) -> 1500000000.0")  # fmt: skip
 
 # The archive tier
-input_quantity("archive_reserve_bytes", "B", "Capacity of the archive tier besides its data sets.", above=False, default=0)
 columns("archived", "B", "dataset_bytes_held")
 columns("archived", "B/s", "dataset_load_bandwidth dataset_refresh_bandwidth dataset_preparation_write_bandwidth")
 columns("recalled", "B/s", "dataset_preparation_bandwidth")
@@ -73,25 +57,11 @@ computed_quantity("site_archive_read_bandwidth", "largest(year_archive_read_band
     "Read bandwidth of the archive tier in the most demanding year.", label="archive read bandwidth")  # fmt: skip
 
 # Checkpoints that grow with the parameters of the models
-input_quantity("parameter_growth_factor", "1", "Parameters of a model after one period, over those before.",
-    low=1, above=False, high=1000, default=1)  # fmt: skip
-input_quantity("start_bytes_of_job", "B", "Bytes of a job at the start of the plan.", above=False)
-input_quantity("start_rate_of_job", "B/s", "Bandwidth of a job at the start of the plan.", above=False)
-input_quantity("grown_write_bandwidth", "B/s", "Write bandwidth of concurrent checkpoints in the last year of the plan.",
-    above=False, label="aggregate write bandwidth of the workload in the last year")  # fmt: skip
-input_quantity("grown_restart_bandwidth", "B/s", "Restore bandwidth of all runs in the last year of the plan.",
-    above=False, label="aggregate restore bandwidth of the workload in the last year")  # fmt: skip
 computed_quantity("parameter_growth", "parameter_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Parameters of a model now, over those at the start of the plan.", where="the factor, compounded over the periods",
     label="growth of the parameters", example="parameter_growth(2, 3 * 31_557_600, 31_557_600) -> 8.0")  # fmt: skip
-input_quantity(
-    "grown_checkpoint_bytes", "B", "Bytes of one checkpoint of the grown model.", label="checkpoint of the grown model"
-)
-input_quantity("grown_restart_bytes", "B", "Bytes that a run of the grown model restores.", label="restore of the grown model")
-input_quantity("start_parameters", "parameter", "Parameters of a model at the start of the plan.", whole=True)
 computed_quantity("grown_parameters", "start_parameters * parameter_growth", "parameter",
     "Parameters of the model of a job in a year of the plan.", label="parameters of the grown model")  # fmt: skip
-input_quantity("released_bytes_per_parameter", "B/parameter", "Bytes of a weight as it is released: 16 bits.", default=2)
 computed_quantity("grown_weights_bytes", "grown_parameters * released_bytes_per_parameter", "B",
     "Weights of the grown model as they are released and served.", label="weights of the grown model")  # fmt: skip
 computed_quantity("grown_bytes_of_job", "start_bytes_of_job * parameter_growth", "B",
@@ -168,12 +138,6 @@ computed_quantity("site_fill_seconds",
 computed_quantity("warranty_years", "warranty_seconds / seconds_per_year", "1",
     "Years over which the media must endure the writes.", label="warranty period in years")  # fmt: skip
 
-input_quantity("guidance_write_bandwidth", "B/s", "Write bandwidth of one scalable unit at a level of the guidance.")
-input_quantity("guidance_units", "1", "Scalable units up to which the guidance is published.", default=1, whole=True)
-input_quantity("guidance_request_bytes", "B", "Size of one read where the guidance decides.", label="read size of the guidance")
-input_quantity("guidance_client_read_bandwidth", "B/s/node", "Read bandwidth of a single node at a level of the guidance.")
-input_quantity("guidance_client_write_bandwidth", "B/s/node", "Write bandwidth of a single node at a level of the guidance.")
-
 computed_quantity("guidance_write_bandwidth_per_gpu", "guidance_write_bandwidth / guidance_gpus", "B/s/GPU",
     "Write bandwidth per GPU that a level asks for.", label="write bandwidth per GPU of the guidance")  # fmt: skip
 computed_quantity("guidance_scale", "guidance_gpus * guidance_units", "GPU",
@@ -220,16 +184,6 @@ computed_quantity("largest_restart_floor", "largest(run_restart_floor_of_jobs)",
     label="reads of the guidance for the largest run that restores")  # fmt: skip
 
 for _end, _most in (("least", "Least"), ("most", "Most")):
-    input_quantity(f"practice_{_end}_per_gpu", "B/s/GPU", f"{_most} checkpoint write bandwidth per GPU observed in large runs.")
     computed_quantity(f"practice_{_end}_writes", f"cluster_gpus * practice_{_end}_per_gpu", "B/s",
         f"{_most} checkpoint write bandwidth observed in large runs, for so many GPUs.",
         label=f"{_end} writes in practice")  # fmt: skip
-
-# The columns of the table that compares guidance, workload and practice
-input_quantity("compared_reads", "B/s", "Aggregate reads of a level, of the workload, or of practice.",
-    above=False, label="reads")  # fmt: skip
-input_quantity("compared_writes", "B/s", "Aggregate writes of a level, of the workload, or of practice.",
-    above=False, label="writes")  # fmt: skip
-input_quantity("compared_node_reads", "B/s/node", "Reads of one node at a level or of the workload.",
-    above=False, label="reads of one node")  # fmt: skip
-input_quantity("compared_node_writes", "B/s/node", "Writes of one node at a level.", above=False, label="writes of one node")

@@ -1,31 +1,20 @@
 """One job, one cluster and one data set of a site. Totals are in `site_totals`."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 from ingest.formulas.site_totals import columns
+
+input_quantities(__file__)
 
 alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
 
 # One job
-input_quantity("concurrent_runs", "1", "Runs of the job at the same time.", whole=True, default=1, label="concurrent runs")
-input_quantity("share_of_time", "1", "Share of the time in which the job runs.", high=1, default=1, label="share of time")
-input_quantity("training_epochs", "1", "Epochs of a training run.", label="epochs of a run")
 input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
 input_quantity("request_bytes", "B", "Largest read request of a reader.", label="largest read request")
 input_quantity("readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.",
     label="readers per node")  # fmt: skip
 alternative("readers_per_node", "requests_in_flight_of_readers", when="loaders_read")
-input_quantity("packed_read_bytes", "B", "Read-ahead: smallest read from a file of many samples.",
-    default=131_072, label="read-ahead size")  # fmt: skip
 input_quantity("exporting_nodes", "node", "Nodes of all concurrent runs of a job that exports models.", above=False, whole=True)
-input_quantity("one_sample", "sample", "A single sample.", low=1, high=1, above=False, default=1)
-input_quantity("one_file", "file", "A single file.", low=1, high=1, above=False, default=1)
-input_quantity("samples_in_one", "sample/file", "A single sample in a file.", low=1, high=1, above=False, default=1)
-input_quantity("page_bytes", "B", "Smallest read of a memory-mapped file.", default=4096, label="page size")
 alternative("job_read_bandwidth", "started_read_bandwidth", when="data_read", optional=True)
-input_quantity("starting_runs", "1", "Runs that start together and fill their caches at the same time.",
-    whole=True, label="runs that start together")  # fmt: skip
-input_quantity("node_nvme_bytes", "B/node", "NVMe of one node.", above=False, label="NVMe per node")
-input_quantity("staging_seconds_allowed", "s", "Time within which a data set must be staged on the nodes.")
 input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
 input_quantity("node_kept_bytes", "B/node", "Data and checkpoints that a job keeps on the NVMe of a node.",
     above=False, label="bytes on the NVMe of a node")  # fmt: skip
@@ -34,22 +23,8 @@ alternative(
     "node_kept_bytes", "node_kept_with_checkpoints", "node_checkpoint_bytes", when="checkpoints_on_nodes", optional=True
 )
 alternative("node_kept_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
-input_quantity("outage_restart_seconds", "s", "Time in which all runs have restored their checkpoints after an outage.",
-    label="restore time of all runs")  # fmt: skip
 input_quantity("staging_bandwidth_of_run", "B/s", "Read bandwidth at which storage stages the data set of one run.",
     label="staging bandwidth of one run")  # fmt: skip
-
-# Growth
-input_quantity("elapsed_seconds", "s", "Time since the start of the plan.", above=False, default=0)
-input_quantity("capacity_growth_factor", "1", "Bytes after one period, over those before.",
-    low=1, above=False, high=1000, default=1)  # fmt: skip
-input_quantity("bandwidth_growth_factor", "1", "Bandwidth after one period, over that before.",
-    low=1, above=False, high=1000, default=1)  # fmt: skip
-input_quantity("growth_period_seconds", "s", "The period of growth.", default=63_115_200, label="growth period")
-input_quantity("growth_factor", "1", "Bytes or bandwidth after one period, over those before.", low=1, above=False, high=1000)
-
-# One cluster
-input_quantity("cluster_nodes", "node", "Nodes of a cluster.", whole=True, label="nodes of the cluster")
 
 computed_quantity("bandwidth_growth", "bandwidth_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bandwidth now, over that at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
@@ -126,7 +101,6 @@ computed_quantity("samples_of_data_tokens", "data_tokens / tokens_per_sample", "
     "Samples of one epoch of a data set of tokens.")  # fmt: skip
 computed_quantity("samples_of_tokens", "training_tokens / tokens_per_sample", "sample",
     "Samples of a training run on so many tokens.")  # fmt: skip
-input_quantity("training_examples", "1", "Pairs of preferences of the whole training run.")
 computed_quantity("samples_of_examples", "training_examples * sequences_per_example * one_sample", "sample",
     "Sequences of a training run on so many pairs of preferences.", of="training_samples", when="length_in_pairs",
     example="samples_of_examples(60_000, 2, 1) -> 120000")  # fmt: skip
@@ -195,13 +169,7 @@ computed_quantity("node_kept_with_checkpoints", "node_local_bytes + node_checkpo
 
 # One data set
 input_quantity("data_samples", "sample", "Samples of a data set.", label="samples of the data set")
-input_quantity("data_tokens", "token", "Tokens of a data set.")
-input_quantity("data_bytes_per_token", "B/token", "Stored bytes of one token.")
-input_quantity("origin_bytes", "B", "Bytes of the data set that this one is made from.")
-input_quantity("kept_share", "1", "Share of the bytes of its origin that a data set keeps; above 1 where the data grow.",
-    high=1000)  # fmt: skip
 input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
-input_quantity("file_bytes", "B/file", "Bytes in one file of a data set.")
 computed_quantity("mean_bytes_of_files", "data_bytes / data_files", "B/file", "Mean size of the files of a data set.")
 computed_quantity("samples_of_files", "data_samples / data_files", "sample/file", "Mean samples in a file of a data set.")
 input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.",
@@ -209,24 +177,10 @@ input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data se
 input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.",
     above=False, label="data set files")  # fmt: skip
 alternative("data_files", "dataset_files", when="files_of_format")
-input_quantity("data_copies", "1", "Copies of a data set on this storage.", whole=True, default=1, label="data set copies")
-input_quantity("retention_seconds", "s", "Retention time of a superseded version.", above=False, default=0)
-input_quantity("refresh_seconds", "s", "Time after which a new version supersedes the old one.")
 input_quantity("versions_held", "1", "Versions of a data set on storage.", default=1, label="versions kept")
-input_quantity("present", "1", "1 in the years in which a data set is on storage, else 0.",
-     above=False, whole=True, high=1, default=1)  # fmt: skip
 
 # Samples of several parts, and mixtures
-input_quantity("text_tokens_per_sample", "token/sample", "Tokens of text in one sample.", above=False, default=0)
-input_quantity("text_bytes_per_token", "B/token", "Stored bytes of one token of text.", default=4)
-input_quantity("source_weight", "1", "Weight of a data set in a mixture; only ratios count.", label="weight in the mixture")
 input_quantity("source_bytes", "B", "Bytes of a data set of a mixture.")
-input_quantity("source_samples", "sample", "Samples of a data set of a mixture.")
-input_quantity("source_sample_bytes", "B/sample", "Stored bytes of one sample of a data set of a mixture.",
-    label="stored bytes of a sample")  # fmt: skip
-input_quantity("source_token_bytes", "B/token", "Stored bytes of one token of a data set of a mixture.",
-    label="stored bytes of a token")  # fmt: skip
-input_quantity("source_samples_in_file", "sample/file", "Samples in one file of a data set of a mixture.")
 columns("sources", "1", "source_weight")
 columns("sources", "B", "source_bytes")
 columns("sources", "sample", "source_samples")
@@ -238,13 +192,7 @@ columns("sources", "file/sample", "weighted_files")
 computed_quantity("capacity_growth", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bytes now, over those at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
     example="capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600) -> 5.6568...")  # fmt: skip
-input_quantity("growth_amount", "B", "Bytes that one period adds.", above=False)
-input_quantity("growth_base_bytes", "B", "Bytes that grow, at the start of the plan.")
-input_quantity("lifetime_seconds", "s", "Time that data are kept after they arrive.", label="lifetime of the data")
-input_quantity("arrival_seconds", "s", "Time from the start of the plan until a data set arrives.", above=False, default=0)
 input_quantity("created_growth", "1", "Bytes that have arrived until now, over those at the start of the plan.", above=False)
-input_quantity("created_growth_before", "1", "Bytes that had arrived a year ago, over those at the start of the plan.",
-    above=False, default=0)  # fmt: skip
 input_quantity("expired_growth", "1", "Bytes past their lifetime, over those at the start of the plan.", above=False)
 columns("growing", "B", "bytes_at_start")
 # Data that expire come first: what is deleted counts whatever they grow by.
@@ -282,10 +230,6 @@ computed_quantity("bytes_at_start", "data_bytes * data_copies * versions_held", 
     "Bytes of a data set held before it grows.", label="data before growth")  # fmt: skip
 computed_quantity("bytes_that_grow", "total(bytes_at_start_of_growing)", "B",
     "Bytes of all data sets that share the growth of a site, before they grow.", label="data that grow together")  # fmt: skip
-
-input_quantity("dataset_bytes_held_before", "B", "Bytes of a data set held in the year before.", above=False)
-input_quantity("seconds_per_year", "s", "A year of 365.25 days.",
-    low=31_557_600, high=31_557_600, above=False, default=31_557_600)  # fmt: skip
 
 computed_quantity("data_bytes_of_samples", "data_samples * data_sample_bytes", "B",
     "Size of a data set, from its samples.", of="data_bytes", when="size_in_samples")  # fmt: skip

@@ -1,26 +1,15 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 from ingest.formulas.site_totals import MODEL, columns, signed, with_headroom
 
-input_quantity("kv_held_bytes", "B", "Key-value caches that a workload keeps: of all sessions, or as much as its tier holds.",
-    label="key-value caches of a workload")  # fmt: skip
-for _way, _words in (("read", "Reads"), ("write", "Writes")):
-    input_quantity(f"local_kv_{_way}_bandwidth", "B/s", f"{_words} of key-value caches on the NVMe of all nodes that serve.",
-        above=False)  # fmt: skip
-input_quantity("local_kv_mean_bandwidth", "B/s", "Mean reads of key-value caches on the NVMe of all nodes that serve.",
-    above=False)  # fmt: skip
-input_quantity("local_kv_bytes", "B", "Key-value caches on the NVMe of all nodes that serve.", above=False)
-input_quantity("local_kv_written_per_day", "B", "Key-value caches that the NVMe of all nodes takes in a day.", above=False)
+input_quantities(__file__)
+
 input_quantity("node_other_bytes", "B/node", "Data and checkpoints on the NVMe of a node, without model states.", above=False)
 alternative(
     "node_other_bytes", "node_kept_with_checkpoints", "node_checkpoint_bytes", when="checkpoints_on_nodes", optional=True
 )
 alternative("node_other_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
-input_quantity("serving_nodes", "node", "Nodes that serve a model.", whole=True)
-input_quantity("weights_load_seconds", "s", "Time in which replicas that start have read their weights.")
-input_quantity("offload_stops", "1", "Whether the runs of a job move no states while they save a checkpoint.",
-    above=False, high=1, whole=True)  # fmt: skip
 columns("jobs", "B/s",
     "job_offload_read_bandwidth job_offload_write_bandwidth job_offload_mean_read_bandwidth "
     "job_offload_stopped_bandwidth")  # fmt: skip

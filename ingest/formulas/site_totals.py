@@ -5,31 +5,11 @@ An input `…_of_jobs`, `…_of_clusters`, `…_of_datasets` or `…_of_years` i
 
 from typing import Any
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 MODEL = "ingest-site-model"
-
-# The storage to be bought
-input_quantity("performance_headroom", "1", "Share by which rates exceed the need.", above=False, high=1, default=0)
-input_quantity("replicas", "1", "Whole copies that protect each byte.", whole=True)
-input_quantity("storage_units", "1", "Servers or enclosures that share the data.", whole=True, default=1)
-
-# How a requirement is tested
-input_quantity("create_seconds", "s", "Time within which a run creates all files of a checkpoint.",
-    label="time to create files")  # fmt: skip
-input_quantity("test_seconds", "s", "Time for which a rate must hold.", default=1800, label="test duration")
-input_quantity("shortest_test_seconds", "s", "Shortest valid duration of a test.", default=300, label="shortest test")
-input_quantity("stream_request_bytes", "B", "Size of one read of a large file, such as one that is restored or copied.",
-    default=1_048_576, label="read size of large files")  # fmt: skip
-input_quantity("write_request_bytes", "B", "Size of one write of a large file.", default=1_048_576, label="write request size")
-
-input_quantity("smallest_bandwidth_asked", "B/s", "Reporting threshold of bandwidths: one drive delivers less.",
-    above=False, default=1e8, label="reporting threshold of bandwidths")  # fmt: skip
-input_quantity("smallest_file_rate_asked", "file/s", "Reporting threshold of file rates.",
-    above=False, default=100, label="reporting threshold of file rates")  # fmt: skip
-
-input_quantity("grown_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs in the last year of the plan.",
-    above=False, label="aggregate read bandwidth of the workload in the last year")  # fmt: skip
 
 # What totals follow from where the site has more than training on cold data
 alternative("site_node_local_bytes", "node_local_with_caches", when="caches_on_nodes")
@@ -204,8 +184,6 @@ computed_quantity("run_restart_bandwidth", "minimum(restart_read_bandwidth, run_
     "Read bandwidth at which one run restores its checkpoint, at most what its nodes draw.", source=MODEL,
     where="a load is the smaller of what its job needs and what its nodes draw",
     label="restore bandwidth of one run")  # fmt: skip
-input_quantity("taking_nodes_of_loads", "node", "Nodes of each job or workload that causes the load of a requirement line.",
-    above=False)  # fmt: skip
 computed_quantity("cluster_taking_clients", "minimum(total(taking_nodes_of_loads), cluster_clients)", "node",
     "Nodes of a cluster that take part in a requirement line.", whole=True,
     example="cluster_taking_clients([3, 2], 4) -> 4")  # fmt: skip
@@ -240,7 +218,6 @@ computed_quantity("cluster_drawable_bandwidth", "node_drawable_bandwidth * clust
     label="what the clients of a cluster draw")  # fmt: skip
 computed_quantity("site_drawable_bandwidth", "total(cluster_drawable_bandwidth_of_clusters)", "B/s",
     "Most that all nodes of the site draw that run at the same time.", label="what all clients draw")  # fmt: skip
-input_quantity("taking_bandwidth_of_loads", "B/s", "Bandwidth of each load of a requirement line on one cluster.", above=False)
 computed_quantity("cluster_taken_bandwidth",
     "minimum(total(taking_bandwidth_of_loads) * (1 + performance_headroom), cluster_taking_bandwidth)", "B/s",
     "Loads of a requirement line on one cluster, at most what its nodes draw.", source=MODEL,
@@ -254,8 +231,6 @@ computed_quantity("taking_bandwidth", "total(cluster_taking_bandwidth_of_cluster
 input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
     above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
 
-input_quantity("stated_sample_bytes", "B/sample", "Bytes of a sample of the data set, as stated.")
-input_quantity("suggested_rate", "sample/s/GPU", "Highest rate of a GPU that one kind of evidence suggests.")
 computed_quantity("ratio_of_suggested_rate", "maximum(suggested_rate / unstalled_samples_per_second_per_gpu, 1)", "1",
     "Highest rate that one kind of evidence suggests, over the one that counts.", of="suggested_ratio", when="rate_disputed",
     example="round(ratio_of_suggested_rate(60.84, 21.67), 2), ratio_of_suggested_rate(20, 21.67) -> (2.81, 1)")  # fmt: skip
@@ -269,20 +244,12 @@ computed_quantity("site_suggested_read_bandwidth",
     label="aggregate read bandwidth by the fastest evidence",
     needs="job_suggested_read_bandwidth_of_jobs site_drawable_bandwidth performance_headroom",
     example="site_suggested_read_bandwidth([432e9], 1.4e12, 0) -> 432000000000.0")  # fmt: skip
-input_quantity("stated_users", "1", "Sessions of users of a served model, as stated.", whole=True, label="users")
-input_quantity("stated_replicas", "1", "Replicas of a served model that start at once, as stated.", whole=True)
-input_quantity("weight_versions", "1", "Versions of the weights of a served model that storage keeps.", whole=True)
-input_quantity("single_reader", "1", "A single reader of the weights.", low=1, high=1, above=False, default=1)
 input_quantity("weight_readers", "1", "Times that a replica reads all its weights when it starts.")
 alternative("weight_readers", "nodes_that_read_weights", when="weights_read_by_nodes")
 alternative("weight_readers", "ranks_that_read_weights", when="weights_read_by_ranks")
 alternative("weight_readers", "single_reader", when="weights_read_once")
 alternative("served_users", "stated_users", when="generation_unknown")
 alternative("serving_replicas", "stated_replicas", when="replicas_stated")
-input_quantity("replica_nodes", "node", "Nodes of one replica of a served model.")
-input_quantity("replica_room_bytes", "B", "Room on the GPUs of a replica for its weights and caches.", above=False,
-    label="room on the GPUs of a replica")  # fmt: skip
-input_quantity("sequences_of_replica", "1", "Sequences that a replica computes at a time.", whole=True)
 computed_quantity("serving_replicas", "ceil(nodes / replica_nodes)", "1", "Replicas of a served model that its nodes hold.",
     label="replicas", whole=True, example="serving_replicas(16, 1), serving_replicas(7, 2) -> (16, 4)")  # fmt: skip
 computed_quantity("nodes_that_read_weights", "ceil(replica_nodes / single_node)", "1",
@@ -310,14 +277,9 @@ computed_quantity("stated_turn_rate", "stated_users / turn_seconds", "1/s",
 computed_quantity("missing_serving_gpus", "ceil(gpus * maximum(stated_turn_rate / computed_turn_rate - 1, 0))", "GPU",
     "GPUs of the present kind that the users need beyond those that serve.", label="GPUs that are missing for the users",
     whole=True, example="missing_serving_gpus(128, 333.3, 160.6) -> 138")  # fmt: skip
-input_quantity("required_read_bandwidth", "B/s", "Largest aggregate read bandwidth that a site requires.")
 computed_quantity("read_density", "required_read_bandwidth / required_usable_bytes", "1/s",
     "Reads per second of each usable byte: how fast the medium has to be for its size. 0.001/s is 1 GB/s for each TB.",
     label="read bandwidth for each usable byte")  # fmt: skip
-input_quantity("waste_goal", "1", "Checkpoint overhead allowed, as stated, where it is out of reach.", high=1)
-input_quantity("least_waste_reached", "1", "Checkpoint overhead at any bandwidth.", above=False, high=1)
-input_quantity("floor_signed", "1", "Whether the buyer signs the guidance as a requirement of its own.", above=False, high=1,
-    whole=True, default=0)  # fmt: skip
 computed_quantity("signed_read_floor", "site_read_floor * floor_signed", "B/s",
     "Read bandwidth of the guidance that the buyer requires whatever the workload needs.",
     label="signed reads of the guidance")  # fmt: skip

@@ -1,24 +1,12 @@
 """Transfers beside training (loads, preparation, starts of jobs, exports, evaluation), and loads that coincide."""
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities, input_quantity
 from ingest.formulas.site_totals import MODEL, columns, with_headroom
 
-input_quantity("first_load", "1", "Whether a data set is loaded for the first time in a year.", above=False, high=1, default=0)
-input_quantity("origin_growth", "1", "Bytes of the origin of a data set now, over those at the start of the plan.",
-    low=1, above=False, default=1)  # fmt: skip
+input_quantities(__file__)
+
 input_quantity("load_seconds", "s", "Time within which a data set is loaded.", label="time to load a data set")
-input_quantity("preparation_seconds", "s", "Time within which a data set is made from its origin.",
-    label="time to prepare a data set")  # fmt: skip
-input_quantity("start_bytes", "B/node", "Bytes that each node reads as a job starts: environment, container, weights.",
-    above=False, default=0)  # fmt: skip
-input_quantity("start_files", "file/node", "Files that each node opens as a job starts.", above=False, default=0)
-input_quantity("start_seconds", "s", "Time within which a job starts.", label="time to start a job")
-input_quantity("export_bytes", "B", "Bytes that a run exports: weights for evaluation or inference.")
-input_quantity("export_seconds", "s", "Time within which a run exports its model.", label="time to export a model")
-input_quantity("evaluation_bytes", "B", "Bytes that a run reads for one evaluation.")
-input_quantity("evaluation_seconds", "s", "Time within which an evaluation reads its data.",
-    label="time to read for an evaluation")  # fmt: skip
 
 alternative("dataset_preparation_bandwidth", "dataset_passes_bandwidth", when="prepared_in_passes")
 
@@ -69,13 +57,6 @@ input_quantity(
     "arriving_rate", "B/s", "Rate at which an instrument delivers data while it records.", label="rate of an instrument"
 )
 alternative("arriving_rate", "link_payload_rate", when="link_stated")
-input_quantity("link_rate", "B/s", "Line rate of a link that delivers data.", label="line rate of a link")
-input_quantity("arriving_duty", "1", "Share of the time in which data arrive.", high=1, default=1)
-input_quantity("landing_buffer_seconds", "s", "Time for which data that arrive wait while nothing drains them.")
-input_quantity("landing_drain_seconds", "s", "Time in which data that waited are drained, while more arrive.")
-input_quantity("mtu_bytes", "B", "Largest packet of a link, or payload of one of its frames.", low=256, above=False)
-input_quantity("packet_header_bytes", "B", "Headers of a transport within the packet.", above=False, high=200)
-input_quantity("line_frame_bytes", "B", "Bytes on the line around each packet: headers, check sequence, gap.", above=False)
 computed_quantity("line_efficiency", "(mtu_bytes - packet_header_bytes) / (mtu_bytes + line_frame_bytes)", "1",
     "Share of the line rate that is data where every packet is full.", source="ethernet-8023",
     where="overhead of a frame: 38 B", label="data on a line", high=1,
@@ -142,7 +123,6 @@ computed_quantity("site_start_bandwidth",
 with_headroom("site_start_opens", "largest(job_start_opens_of_jobs)", "file/s",
     "File opens per second as the job starts that opens the most files.", label="file opens as a job starts")  # fmt: skip
 
-
 #: The percentile of simultaneous writes, and where it lies in the standard normal distribution.
 PERCENTILE, DEVIATIONS = 0.99, 2.3263
 #: Share of the largest single write rate that corrects for a sum of steps being read off a smooth curve.
@@ -158,8 +138,6 @@ alternative("stopped_read_share", "stopped_share_with_tiers", when="tiers_shared
 alternative("site_mixed_bandwidth", "site_alternating_with_tiers", when="reads_alternate_with_saves")
 alternative("site_mixed_bandwidth", "site_mixed_with_tiers", when="tiers_shared")
 alternative("mixed_write_share", "write_share_with_tiers", when="tiers_shared")
-input_quantity("least_bandwidth", "B/s", "One byte per second: below it a rate counts as none.",
-    low=1, high=1, above=False, default=1)  # fmt: skip
 input_quantity("job_stopped_read_bandwidth", "B/s", "Reads of a job that stop while its runs save synchronously.", above=False)
 alternative("job_stopped_read_bandwidth", "job_read_bandwidth", when="saves_stop_reads")
 

@@ -1,24 +1,8 @@
 """Staging on local drives, caching, prefetching, bandwidth after a failure, preparation and decoding."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 
-# Failure
-input_quantity("rebuild_share", "1", "Share of the bandwidth that a rebuild takes.", above=False, high=0.99)
-input_quantity("degraded_share", "1", "Share of the read bandwidth that is needed with one failure domain down.",
-    above=False, high=1)  # fmt: skip
-
-# Staging, caching and prefetching
-input_quantity("copies_cached", "1", "Nodes that cache the same sample: all where every node reads the whole data set.",
-    whole=True)  # fmt: skip
-input_quantity("copies_staged", "1", "Copies of the data set on local drives.", whole=True)
-input_quantity("local_request_seconds", "s/sample", "Time from a request to a local drive to its first bytes.",
-    above=False, label="latency of a local drive")  # fmt: skip
-input_quantity("local_stream_bandwidth", "B/s", "Read bandwidth of one worker that reads from the drives of its node.",
-    label="read bandwidth of one local stream")  # fmt: skip
-input_quantity("staged_utilization", "1", "Utilization with the data set on the drives of the nodes.",
-    high=1, label="utilization with staged data")  # fmt: skip
-input_quantity("staging_gain", "1", "Share by which epochs last longer without staged data, where they do.")
-input_quantity("stall_bridged_seconds", "s", "Pause of the storage that prefetched samples bridge.")
+input_quantities(__file__)
 
 computed_quantity("degraded_read_bandwidth",
     "unit_read_bandwidth * maximum(units - failed_units, 0) * (1 - rebuild_share)", "B/s",
@@ -70,21 +54,6 @@ computed_quantity("samples_to_prefetch_per_gpu", "samples_per_second_per_gpu * s
     "Samples that must be buffered for each GPU to bridge a pause of the storage.")  # fmt: skip
 computed_quantity("prefetch_bytes_per_node", "samples_to_prefetch_per_gpu * decoded_sample_bytes * gpus_per_node", "B/node",
     "Host memory that prefetched, decoded samples occupy.")  # fmt: skip
-
-input_quantity("preparation_passes", "1", "Times that the preparation of a data set reads its origin.",
-    whole=True, label="passes over the origin")  # fmt: skip
-input_quantity("intermediate_share", "1", "Intermediate files, as a share of the origin: written once and read once.",
-    above=False, high=100)  # fmt: skip
-input_quantity("preparation_documents", "document", "Documents whose signatures a deduplication keeps.", above=False)
-input_quantity("prepared_copies", "1", "Copies of the data set that its preparation writes.", whole=True)
-input_quantity("preparation_rate", "B/s", "Bytes of the origin that one core goes through in a second.",
-    label="preparation rate of one core")  # fmt: skip
-input_quantity("document_rate", "document/s", "Documents that one worker goes through in a second.")
-input_quantity("preparation_workers", "1", "Processes that prepared or counted at the same time.", whole=True)
-input_quantity("prepared_bytes", "B", "Bytes that were prepared or counted in a measurement.")
-input_quantity("prepared_seconds", "s", "Duration of a preparation or of a count.")
-input_quantity("dataset_scratch_bytes_held_before", "B", "Scratch space of the preparation of a data set in the year before.",
-    above=False)  # fmt: skip
 
 computed_quantity("rate_of_core", "prepared_bytes / prepared_seconds / preparation_workers", "B/s",
     "Bytes that one of several processes went through in a second.", label="rate of one core")  # fmt: skip
@@ -151,14 +120,6 @@ alternative("decode_samples_per_second_per_core", "decoded_per_core", when="time
 alternative("decode_samples_per_second_per_core", "decode_rate_of_images", when="several_images")
 alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="one_image")
 alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="path_judged", optional=True)
-input_quantity("thread_decode_rate", "sample/s", "Samples that one thread alone decodes each second.",
-    label="decoding rate of one thread")  # fmt: skip
-input_quantity("decode_scaling", "1", "Rate of each worker in a loader with several workers, over that of one thread alone.",
-    high=1, label="share of the single-thread rate in a loader")  # fmt: skip
-input_quantity("decode_workers", "1", "Workers that decode side by side.", whole=True)
-input_quantity("gpu_decode_rate", "sample/s/GPU", "Samples that one GPU decodes each second while it trains.",
-    label="decoding rate of the GPU")  # fmt: skip
-input_quantity("single_sample", "sample", "One sample.", low=1, high=1, above=False, default=1)
 
 computed_quantity("decode_cores_per_node",
     "samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core", "1/node",

@@ -1,11 +1,12 @@
 """Storage systems: protection, raw capacity, drives, units, metadata servers."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+
+input_quantities(__file__)
 
 # The need
 input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
 alternative("read_bandwidth_needed", "wanted_read_bandwidth", when="job_estimated")
-input_quantity("write_bandwidth_needed", "B/s", "Write bandwidth that is needed from storage.", above=False)
 input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
     above=False, label="usable capacity needed")  # fmt: skip
 
@@ -18,26 +19,6 @@ computed_quantity("supported_opens_per_second",
     "Files that a job opens each second at the read bandwidth that its GPUs need.",
     label="opens of the job")  # fmt: skip
 alternative("opens_per_second_needed", "supported_opens_per_second", when="job_estimated", optional=True)
-input_quantity("creates_per_second_needed", "file/s", "Files that are created each second.", above=False)
-input_quantity("files_needed", "file", "Files that the system must hold.", above=False)
-
-# How data are protected, and how full a system may be
-input_quantity("data_units", "1", "Parts that carry data: the k of k+m; 1 for copies.", whole=True)
-input_quantity("redundancy_units", "1", "Parts that carry redundancy: the m of k+m; the further copies.",
-    above=False, whole=True)  # fmt: skip
-input_quantity("filesystem_efficiency", "1", "Share of the protected capacity that the file system leaves to data.",
-    high=1, default=1)  # fmt: skip
-input_quantity("fill_limit", "1", "Share of the capacity that may be filled.", high=1)
-input_quantity("servers_left", "1", "Servers that must hold the data after the failures to be survived.", whole=True, default=1)
-input_quantity("failed_servers", "1", "Further servers, which may be down while the data still fit.",
-    above=False, whole=True, default=0)  # fmt: skip
-
-# Drives
-input_quantity("drive_bytes", "B", "Raw capacity of one drive.")
-input_quantity("drive_read_bandwidth", "B/s", "Read bandwidth of one drive.")
-input_quantity("drive_write_bandwidth", "B/s", "Write bandwidth of one drive.")
-input_quantity("drive_efficiency", "1", "Share of its drives’ bandwidth that a system delivers.", high=1, default=1)
-input_quantity("spare_drives", "1", "Spare drives.", above=False, whole=True, default=0)
 
 # One unit of a system that is bought in units: an appliance, a server, a volume
 input_quantity("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
@@ -51,33 +32,19 @@ alternative("unit_usable_bytes", "unit_usable_of_raw", "unit_usable_bound", "uni
     when="made_of_drives", optional=True)  # fmt: skip
 input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
 alternative("unit_raw_bytes", "unit_raw_of_drives", when="made_of_drives", optional=True)
-input_quantity("unit_opens_per_second", "file/s", "Files that one unit opens each second.")
-input_quantity("unit_creates_per_second", "file/s", "Files that one unit creates each second.")
-input_quantity("unit_files_max", "file", "Files that one unit can hold.", whole=True)
 input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
 alternative("unit_io_per_second", "unit_requests_bound", when="disks_read_at_random", optional=True)
 input_quantity("spare_units", "1", "Share of a unit that may be down while the need is met: one failure domain or several.",
     above=False, default=0)  # fmt: skip
 alternative("spare_units", "failed_units", when="spare_kept")
-input_quantity("failure_domains", "1", "Failure domains of one unit: controllers, servers or enclosures.", whole=True)
-input_quantity("units_min", "1", "Units of which the smallest system consists.", above=False, whole=True, default=0)
-input_quantity("units_max", "1", "Units of which one system can consist.", whole=True)
-input_quantity("units_shown", "1", "Units of the largest installation that is published.", above=False, whole=True, default=0)
-input_quantity("units_plausible", "1", "Units that are taken as possible without a published installation.", whole=True)
 
 # The drives of one unit bound what it can do
-input_quantity("unit_drives", "1", "Drives of one unit.", whole=True)
-input_quantity("unit_drive_bytes", "B", "Raw capacity of one drive of a unit.")
-input_quantity("unit_drive_read_bandwidth", "B/s", "Sequential read bandwidth of one drive of a unit.")
-input_quantity("unit_drive_write_bandwidth", "B/s", "Sequential write bandwidth of one drive of a unit.")
-input_quantity("largest_drive_bytes", "B", "Capacity of the largest drive of the catalogs.")
 input_quantity("held_bytes_needed", "B", "Data that the storage must hold, for which no capacity is counted.")
 alternative("held_bytes_needed", "dataset_bytes", when="path_judged", optional=True)
 input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
 
 # Drives of which no rate at random is known read at random no faster than in sequence.
 alternative("unit_drive_random_bandwidth", "unit_drive_read_bandwidth", when="made_of_drives", optional=True)
-input_quantity("unit_drive_io_per_second", "1/s", "Random reads per second of one drive of a unit.")
 
 # What one file system of a tier offers
 alternative("unit_usable_bytes", "tier_capacity", when="rented", optional=True)
@@ -170,18 +137,6 @@ computed_quantity("units_usable_bytes", "unit_usable_bytes * units * fill_limit"
     "Capacity of the units up to the fill limit.")  # fmt: skip
 computed_quantity("media_write_bandwidth", "write_bandwidth_needed * write_amplification", "B/s",
     "Write bandwidth at the drives when data are written together with their redundancy.")  # fmt: skip
-
-# A striped file
-input_quantity("file_stripes", "1", "Storage targets that one file is spread over.", whole=True)
-input_quantity("target_bandwidth", "B/s", "Bandwidth of one storage target.")
-input_quantity("file_clients", "1", "Clients that read one file concurrently.", whole=True)
-input_quantity("file_client_bandwidth", "B/s", "Read bandwidth of one client.")
-
-# Metadata servers
-input_quantity("files_per_metadata_server", "file", "Files that one metadata server can hold.", whole=True)
-input_quantity("creates_per_metadata_server", "file/s", "Files that one metadata server creates each second.")
-input_quantity("opens_per_metadata_server", "file/s", "Files that one metadata server opens each second.")
-input_quantity("metadata_servers_max", "1", "Metadata servers that one file system can have.", whole=True)
 
 computed_quantity("metadata_servers_for_files", "ceil(files_needed / files_per_metadata_server)", "1",
     "Metadata servers that hold the names of the files.", whole=True,

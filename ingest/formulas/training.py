@@ -5,40 +5,21 @@ Money has the currency of the prices that the user gives; carbon and water follo
 import math
 
 from ingest.engine.expression import Num, minimum, where
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities, input_quantity
 from ingest.formulas.checkpoint import MODEL
+
+input_quantities(__file__)
 
 LLAMA = "llama1"
 
-input_quantity("hours_per_year", "1", "Hours of a year of 365 days.", low=8760, high=8760, above=False, default=8760)
-input_quantity("power_per_gpu", "W/GPU", "Power of one GPU at full load.", high=20_000, label="power per GPU")
 input_quantity("rated_power_per_gpu", "W/GPU", "Power of one GPU at full load without a cap, as its maker states it.",
     high=20_000, label="rated power per GPU")  # fmt: skip
 alternative("rated_power_per_gpu", "power_per_gpu", when="power_given")
-input_quantity("power_load", "1", "Mean power of the machines over their power at full load.", high=1, default=1)
 input_quantity("host_power_per_gpu", "W/GPU", "Power of the host, its NICs and fans, for each GPU.",
     above=False, high=20_000, label="host power per GPU")  # fmt: skip
-input_quantity("node_power", "W/node", "Power of one node at full load.", label="power of a node")
-input_quantity("storage_power", "W", "Power of the storage that serves the run.", above=False)
-input_quantity("pue", "1", "PUE: energy of the site over the energy of its machines.",
-    low=1, above=False, high=5, label="power usage effectiveness")  # fmt: skip
-input_quantity("gpu_hour_price", "1/GPU-hour", "Price of one GPU-hour.", above=False)
-input_quantity("electricity_price", "1/J", "Price of electricity.", above=False, high=2e-5)
-input_quantity("carbon_intensity", "kg/J", "Carbon dioxide equivalent emitted for a unit of electricity.",
-    above=False, high=1e-6)  # fmt: skip
-input_quantity("water_intensity", "L/J", "WUE: water that the site takes for the energy of its machines.",
-    above=False, high=1e-5)  # fmt: skip
 
 # Tokens for which a training run of given work ends at the least loss
 HOFFMANN, BESIROGLU = "hoffmann2022", "besiroglu2024"
-input_quantity("tokens_per_parameter", "token/parameter", "Tokens of a compute-optimal run over its parameters.", default=20,
-    source=HOFFMANN)  # fmt: skip
-input_quantity("loss_of_size", "1", "A of L = E + A·N^−α + B·D^−β.", default=482.01, source=BESIROGLU)
-input_quantity("loss_of_data", "1", "B of L = E + A·N^−α + B·D^−β.", default=2085.43, source=BESIROGLU)
-input_quantity("loss_size_exponent", "1", "α of L = E + A·N^−α + B·D^−β.", high=1, default=0.3478, source=BESIROGLU)
-input_quantity("loss_data_exponent", "1", "β of L = E + A·N^−α + B·D^−β.", high=1, default=0.3658, source=BESIROGLU)
-input_quantity("one_parameter", "parameter", "One parameter.", low=1, high=1, above=False, default=1)
-input_quantity("one_token", "token", "One token.", low=1, high=1, above=False, default=1)
 computed_quantity("optimal_tokens_by_ratio", "tokens_per_parameter * parameters", "token",
     "Compute-optimal tokens of a model, by the ratio that three approaches agree on.", source=HOFFMANN,
     where="table 3: 20 to 22 tokens per parameter from 400 million to 10 trillion",
@@ -63,9 +44,6 @@ computed_quantity("preference_work_factor", "trained_work_share + frozen_models 
 
 # The batch with which a language model is trained
 BATCHES = "ingest-batches"
-input_quantity("batch_of_trillion", "token", "Global batch of a pre-training run of a trillion tokens.", default=3.4e6,
-    source=BATCHES)  # fmt: skip
-input_quantity("trillion_tokens", "token", "A trillion tokens.", low=1e12, high=1e12, above=False, default=1e12)
 computed_quantity("run_batch_tokens", "batch_of_trillion * (training_tokens / trillion_tokens) ** 0.5", "token",
     "Tokens of one step of a whole pre-training run: practice grows it with the root of the tokens.", source=BATCHES,
     where="catalogs/published/run-batches.yaml", label="global batch of the run",
@@ -121,28 +99,9 @@ computed_quantity("storage_power_share", "storage_power / (storage_power + gpus 
     "Share of the power of all machines that the storage draws.", label="share of the storage in the power", high=1,
     example="round(storage_power_share(50_000, 1024, 1275), 3) -> 0.037")  # fmt: skip
 
-input_quantity("lost_work_fraction", "1", "Share of the duration spent on work that an interrupt destroyed.",
-    above=False, high=1)  # fmt: skip
-input_quantity("restart_fraction", "1", "Share of the duration between an interrupt and the next step of training.",
-    above=False, high=1)  # fmt: skip
-input_quantity("drain_slowdown_fraction", "1", "Share of the duration lost because draining checkpoints slow training.",
-    above=False, high=1)  # fmt: skip
-input_quantity("simulated_runs", "1", "Simulated runs, each with interrupts of its own.", whole=True)
-input_quantity("simulation_seed", "1", "Seed of the random interrupts.", above=False, whole=True)
-input_quantity("spare_nodes", "node", "Spare nodes that replace failed ones.", above=False, whole=True, high=1e8)
-input_quantity("repair_seconds", "s", "Time until a failed node is available again.", label="repair time")
-input_quantity("near_recovery_share", "1", "Share of the interrupts that leave the checkpoint in host memory or NVMe readable.",
-    above=False, high=1, label="interrupts survived by the near tier")  # fmt: skip
 input_quantity("near_restore_seconds", "s", "Time to restore from host memory or NVMe of the nodes.",
     above=False, label="restore from the near tier")  # fmt: skip
 alternative("near_restore_seconds", "checkpoint_staging_seconds", when="runs_simulated")
-input_quantity("bought_bandwidth", "B/s", "Bandwidth of the storage that checkpoints share with reads of other jobs.")
-input_quantity("other_jobs_read_bandwidth", "B/s", "Reads of other jobs from the storage of the checkpoints.", above=False)
-input_quantity("restore_bandwidth", "B/s", "Read bandwidth of the storage that is available for a restore.")
-input_quantity("doubled_bandwidth", "B/s", "Write bandwidth that is doubled.")
-input_quantity("goodput_before", "1", "Goodput before the write bandwidth is doubled.", above=False, high=1)
-input_quantity("goodput_after", "1", "Goodput after the write bandwidth is doubled.", above=False, high=1)
-input_quantity("bandwidth_step", "B/s", "Step of bandwidth for which a gain is stated: 1 GB/s.", default=1e9)
 
 computed_quantity("bandwidth_beside_reads", "bought_bandwidth - other_jobs_read_bandwidth", "B/s",
     "Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none.",

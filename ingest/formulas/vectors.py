@@ -1,22 +1,14 @@
 """Vector indexes: bytes on disk and in memory, what a build writes, reads of queries, load and rebuild."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
 from ingest.formulas.site_totals import DRAWN, MODEL, totals
+
+input_quantities(__file__)
 
 FILES, DISKANN = "ingest-index-files", "diskann"
 
 # What is indexed
 input_quantity("vectors", "1", "Vectors of the index.", whole=True)
-input_quantity("vector_dimensions", "1", "Numbers of one vector.", whole=True, high=1_000_000, label="dimensions")
-input_quantity("vector_element_bytes", "B", "Width of one number of a vector in the index.")
-input_quantity("source_element_bytes", "B", "Width of one number of a vector beside the index.", above=False, default=4)
-input_quantity("metadata_bytes_per_vector", "B", "Fields that are kept beside each vector.", above=False, default=0)
-input_quantity("index_shards", "1", "Parts of the index, each over its own vectors.", whole=True, default=1)
-input_quantity("index_replicas", "1", "Copies of the index that answer queries.", whole=True, default=1)
-input_quantity("chunk_tokens", "token", "Tokens of one chunk of text, which one vector stands for.", whole=True)
-input_quantity("chunk_overlap_tokens", "token", "Tokens that a chunk shares with the one before it.",
-    above=False, whole=True, default=0)  # fmt: skip
-input_quantity("one_document", "document", "Chunks are counted in each document.", default=1)
 computed_quantity("chunk_step_tokens", "chunk_tokens - chunk_overlap_tokens", "token", "Tokens from one chunk to the next.")
 computed_quantity("chunks_per_document",
     "maximum(ceil((tokens / documents * one_document - chunk_overlap_tokens) / chunk_step_tokens), 1)",
@@ -40,27 +32,11 @@ computed_quantity("chunked_text_bytes",
     when="text_embedded", example="chunked_text_bytes(1_000_000, 3_000, 1_000, 1, 64, 4) -> 4512000.0")  # fmt: skip
 
 # One shard: records of one size, lists and codebooks
-input_quantity("code_parts", "1", "Parts of a code that stands for a vector, a byte each.", whole=True, label="bytes of a code")
-input_quantity("code_part_bytes", "B", "Width of a part of a code: 8 bits.", default=1)
-input_quantity("code_budget_share", "1", "Code of a vector, over the vector, where none is stated.", high=1, default=0.125,
-    source="milvus-knowhere")  # fmt: skip
 computed_quantity("usual_code_parts",
     "maximum(floor(minimum(stored_vector_bytes * code_budget_share / code_part_bytes, vector_dimensions)), 1)", "1",
     "Parts of a code within its budget, at most one for each dimension.", whole=True,
     example="usual_code_parts(3072, 0.125, 1, 768), usual_code_parts(4, 0.125, 1, 1) -> (384, 1)")  # fmt: skip
 computed_quantity("code_bytes_per_vector", "code_parts * code_part_bytes", "B", "Code that stands for a vector.")
-input_quantity("index_degree", "1", "Neighbours of a node: M of HNSW, R of DiskANN.", whole=True, low=1,
-    label="neighbours of a node")  # fmt: skip
-input_quantity("index_lists", "1", "Lists into which the vectors of a shard are grouped.", above=False, whole=True, default=0)
-input_quantity("link_bytes", "B", "Width of a link to a neighbour.")
-input_quantity("level_counts", "1", "Links of room for the number of links of a level.", above=False, default=0)
-input_quantity("entry_overhead_bytes", "B", "Bytes of a record beside its vector and its links.", above=False, default=0)
-input_quantity("list_overhead_bytes", "B", "Bytes of a list beside its centre and its records.", above=False, default=0)
-input_quantity("centre_element_bytes", "B", "Width of a number of a centre of a list or of a codebook.", default=4)
-input_quantity("codebook_entries", "1", "Entries of the codebook of each part of a vector.", above=False, default=0)
-input_quantity("index_header_bytes", "B", "Bytes of an index file beside its records and lists.", above=False, default=0)
-input_quantity("bytes_per_id_digit", "B", "Bytes of a row id for each of its binary digits, where ids are packed.",
-    above=False, default=0)  # fmt: skip
 computed_quantity("usual_lists", "ceil(minimum(4 * shard_vectors ** 0.5, shard_vectors))", "1",
     "Lists that are usual for so many vectors.", source="faiss", where="guidelines: 4 to 16 √n lists", whole=True,
     example="usual_lists(1_000_000) -> 4000")  # fmt: skip
@@ -93,7 +69,6 @@ computed_quantity("shard_record_bytes",
     example="shard_record_bytes(20_000, 24, 256, 520, 131_072, 180) -> 744372")  # fmt: skip
 
 # One shard of DiskANN: nodes in whole sectors, and codes that are held in memory
-input_quantity("sector_bytes", "B", "Size of a sector of an index file.", default=4096, source=DISKANN)
 computed_quantity("node_bytes", "stored_vector_bytes + link_bytes * (index_degree + 1)", "B",
     "Node of DiskANN: the vector, the number of its links, and the links.", source=DISKANN,
     where="src/disk_utils.cpp, create_disk_layout: max_node_len", example="node_bytes(512, 4, 32) -> 644")  # fmt: skip
@@ -107,11 +82,6 @@ computed_quantity("shard_sector_bytes", "(ceil(shard_vectors / nodes_per_sector)
     example="shard_sector_bytes(10_000, 6, 1, 4096), shard_sector_bytes(5_000, 1, 2, 4096) -> (6832128, 40964096)")  # fmt: skip
 # One shard in pages of a database: no record, nor the links of a node, is divided
 PAGES = "src/hnsw.h, src/hnswbuild.c: CreateGraphPages; src/ivfbuild.c: InsertTuples"
-input_quantity("index_page_bytes", "B", "Page of an index of a database.", default=8192, source="pgvector")
-input_quantity("page_room_bytes", "B", "Room of a page beside its head and its tail.", default=8160, source="pgvector")
-input_quantity("page_item_bytes", "B", "Pointer of a page to one of its items.", default=4, source="pgvector")
-input_quantity("page_aligned_bytes", "B", "Bytes of which an item of a page takes whole multiples.", default=8,
-    source="pgvector")  # fmt: skip
 input_quantity("page_links_bytes", "B", "Links of a node in a page, with their pointer.", above=False, default=0)
 computed_quantity("links_in_page",
     "ceil((page_item_bytes + 2 * index_degree * link_bytes) / page_aligned_bytes) * page_aligned_bytes + page_item_bytes", "B",
@@ -149,7 +119,6 @@ computed_quantity("shard_graph_pages_bytes", "(1 + ceil(shard_vectors / records_
     example="shard_graph_pages_bytes(1_000, 0.5, 8_192) -> 16392192")  # fmt: skip
 computed_quantity("records_of_list_page", "maximum(records_of_full_page, 1)", "1", "Vectors in a full page of a list.",
     example="records_of_list_page(29) -> 29")  # fmt: skip
-input_quantity("filled_pages", "1", "Pages that a list fills whose end matters little.", default=4, source=FILES)
 computed_quantity("filled_lists", "maximum(floor(shard_vectors / (records_of_list_page * filled_pages)), 1)", "1",
     "Most lists that fill so many pages; one list of any size.", whole=True,
     example="filled_lists(1_200, 30, 4) -> 10")  # fmt: skip
@@ -168,7 +137,6 @@ computed_quantity("codes_of_shards",
     "Codes of all vectors, and the codebook of each shard with its centre, its parts and its headers.", source=DISKANN,
     where="pq_compressed.bin and pq_pivots.bin", label="codes and codebooks",
     example="codes_of_shards(2_000, 512, 1, 786_432, 768, 4, 512, 4, 4_128) -> 1819684")  # fmt: skip
-input_quantity("cached_nodes", "1", "Nodes of an index on storage that are held in memory.", above=False, default=0)
 
 # The index
 computed_quantity("index_of_shards", "shard_index_bytes * index_shards", "B", "One copy of the index: all its shards.",
@@ -194,7 +162,6 @@ computed_quantity("build_files_of_graph",
     "vectors * (stored_vector_bytes + link_bytes * (index_degree + 1)) + index_shards * build_header_bytes", "B",
     "Vectors and graph that DiskANN writes before it lays out the index.", source=DISKANN,
     where="mem.index and mem.index.data", example="build_files_of_graph(2_000, 3_072, 4, 48, 1, 32) -> 6536032")  # fmt: skip
-input_quantity("build_header_bytes", "B", "Headers of the files of a build.", default=32, source=FILES)
 computed_quantity("build_scratch_bytes", "build_files_bytes + index_bytes + navigation_bytes", "B",
     "Room for a build: its own files, and the new index while the old one answers.", label="build scratch",
     example="build_scratch_bytes(3, 5, 2) -> 10")  # fmt: skip
@@ -209,19 +176,10 @@ computed_quantity("indexed_bytes_held", "source_bytes + index_copy_bytes * store
     of="usable_bytes", when="vectors_indexed", example="indexed_bytes_held(3, 7, 7, 3) -> 55")  # fmt: skip
 
 # Queries
-input_quantity("queries_per_second", "1/s", "Queries that the index answers in a second.")
-input_quantity("search_list", "1", "Candidates of a search in a graph: L of DiskANN.", whole=True)
-input_quantity("beam_width", "1", "Reads that a query has outstanding in each shard.", whole=True, default=4, source=DISKANN,
-    label="beam width")  # fmt: skip
 input_quantity("cached_read_share", "1", "Share of the reads of queries that memory answers.", above=False, high=1, default=0)
 computed_quantity("share_of_cached_nodes", "cached_nodes / vectors", "1",
     "Least share of the reads that cached nodes answer: nodes near the entry are cached, and read most.", above=False, high=1,
     of="cached_read_share", when="nodes_in_sectors")  # fmt: skip
-input_quantity("probed_lists", "1", "Lists that a query reads.", whole=True)
-input_quantity("fetched_records", "1", "Records beside the index that a query fetches from storage.", above=False,
-    whole=True, default=0)  # fmt: skip
-input_quantity("reads_per_candidate", "1", "Nodes that a search reads, over its candidates.", default=1, source=FILES)
-input_quantity("reads_per_list", "1", "Reads of a list from storage.", default=1)
 input_quantity("index_reads_per_query", "1", "Reads of the index by one query, before any cache.", above=False)
 alternative("index_reads_per_query", "expanded_nodes", when="nodes_in_sectors")
 alternative("index_reads_per_query", "reads_of_lists", when="lists_on_storage")
@@ -237,13 +195,11 @@ computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1"
 input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
 alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
-input_quantity("list_overrun_bytes", "B", "Bytes that the reads of a list take beyond it.", above=False, default=0)
 computed_quantity("list_request_bytes", "(record_bytes * shard_vectors / index_lists + list_overrun_bytes) / reads_per_list",
     "B", "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage",
     example="list_request_bytes(18, 60_000, 64, 6_000, 2) -> 11437.5")  # fmt: skip
 computed_quantity("read_requests_per_second", "queries_per_second * reads_per_query", "1/s", "Random reads of all queries.",
     label="random reads", above=False)  # fmt: skip
-input_quantity("read_block_bytes", "B", "Block of which a small read takes whole ones.", default=4096)
 computed_quantity("fetched_record_bytes", "ceil(source_bytes / vectors / read_block_bytes) * read_block_bytes", "B",
     "Read of a record beside the index.", example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
 input_quantity("query_index_bytes", "B", "Bytes of the index that a query reads.", above=False, default=0)
@@ -256,7 +212,6 @@ computed_quantity("query_request_bytes", "query_read_bytes / reads_per_query", "
     label="size of a read", of="request_bytes", when="vectors_indexed")  # fmt: skip
 computed_quantity("query_read_bandwidth", "queries_per_second * query_read_bytes", "B/s", "Read bandwidth of all queries.",
     label="read bandwidth of queries", above=False, of="read_bandwidth", when="vectors_indexed")  # fmt: skip
-input_quantity("query_latency", "s", "Time in which a query may wait for storage.")
 computed_quantity("outstanding_queries", "queries_per_second * query_latency", "1",
     "Queries that are answered at the same time.", source="little1961", where="number = arrival rate × time")  # fmt: skip
 computed_quantity("latency_budget", "query_latency / ceil((missed_index_reads / index_shards + fetched_records) / beam_width)",
@@ -276,13 +231,10 @@ computed_quantity("load_seconds_at_rate", "loaded_index_bytes * index_replicas /
     "Time in which all copies have read what they hold in memory, at a bandwidth.")  # fmt: skip
 computed_quantity("load_bandwidth_in_time", "loaded_index_bytes * index_replicas / index_load_seconds", "B/s",
     "Read bandwidth that loads all copies in a time.", of="index_load_bandwidth", when="index_load_time_known")  # fmt: skip
-input_quantity("rebuilds_per_day", "1", "Times a day that the whole index is written: rebuilds and compaction.",
-    above=False, default=1)  # fmt: skip
 computed_quantity("rebuild_write_bandwidth",
     "(index_copy_bytes * stored_copies + build_files_bytes) * rebuilds_per_day / seconds_per_day", "B/s",
     "Writes of rebuilds and compaction, spread over the day.", label="mean writes of rebuilds",
     example="rebuild_write_bandwidth(8, 2, 7, 3, 5) -> 13.8")  # fmt: skip
-input_quantity("embedding_flops_per_token", "FLOP/token", "Forward pass of an embedding model.")
 computed_quantity("ingest_vectors_per_second",
     "gpus * peak_flops_per_gpu * model_flops_utilization / (embedding_flops_per_token * chunk_tokens)", "1/s",
     "Vectors that GPUs embed in a second.", label="vectors embedded per second")  # fmt: skip
@@ -303,7 +255,6 @@ computed_quantity("job_query_bandwidth", "minimum(read_requests_per_second * que
 computed_quantity("grown_query_bandwidth", "read_requests_per_second * query_block_bytes * bandwidth_growth", "B/s",
     "Random reads of the queries of an index now: queries grow, the reads of each stay.", source=MODEL,
     where="reads per query stay", above=False, of="job_query_bandwidth", when="queries_grow")  # fmt: skip
-input_quantity("index_growth", "1", "Vectors of an index in the last year of the plan, over those at its start.", default=1)
 computed_quantity("job_index_load_bandwidth", "minimum(index_load_bandwidth * index_growth, job_drawable_bandwidth)", "B/s",
     "Reads of all copies of an index that start, in the last year of the plan.", source=MODEL, where=DRAWN, above=False,
     label="reads of starting copies", example="job_index_load_bandwidth(2e9, 3, 72e9) -> 6000000000.0")  # fmt: skip
@@ -323,7 +274,6 @@ computed_quantity("local_index_write_bandwidth", "job_index_load_bandwidth / nod
     "Writes of starting copies of an index to the NVMe of one node.", above=False,
     label="writes of starting copies to the NVMe of a node")  # fmt: skip
 alternative("node_kept_bytes", "local_index_bytes", when="index_on_nodes")
-input_quantity("copies_on_drives", "1", "Copies of an index that its drives hold while a new one replaces the old.", default=2)
 computed_quantity("local_index_bytes", "index_copy_bytes * index_replicas * copies_on_drives * index_growth / nodes", "B/node",
     "Index on the NVMe of one node, the new one beside the old, in the last year of the plan.",
     label="index on the NVMe of a node")  # fmt: skip
