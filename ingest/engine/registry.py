@@ -262,7 +262,13 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
 
 
 def input_quantities(module: str) -> None:
-    """Declare the quantities in the table beside a module, which gives its `__file__`: those that are only given.
+    """Declare the quantities in the table beside a module, which gives its `__file__`: those that are only given."""
+    for one in given_in(module):
+        input_quantity(**one._asdict())
+
+
+def given_in(module: str) -> Iterator[InputQuantity]:
+    """The quantities in the table beside a module.
 
     Their range is `start..end`, with `whole` or `mean` before it: it begins above zero where it has no start, above the start
     where that has a `>`, else with it.
@@ -271,11 +277,13 @@ def input_quantities(module: str) -> None:
         for row in csv.DictReader((line for line in lines if not line.startswith("#")), restval=""):
             *kinds, span = row["range"].rpartition(" ")[::2] if ".." in row["range"] else (row["range"], "..")
             start, _, end = span.partition("..")
-            limits: dict[str, object] = dict.fromkeys(filter(None, kinds), True)
+            limits: dict[str, Any] = dict.fromkeys(filter(None, kinds), True)
             limits |= {"above": False} if start and not start.startswith(">") else {}
             written = {"low": start.removeprefix(">"), "high": end, "default": row["default"]}
             limits |= {name: _number(text) for name, text in written.items() if text}
-            input_quantity(row["quantity"], row["unit"], row["meaning"], source=row["source"], label=row["label"], **limits)
+            yield InputQuantity(
+                row["quantity"], row["unit"], row["meaning"], source=row["source"], label=row["label"], **limits
+            )
 
 
 def _number(text: str) -> float:

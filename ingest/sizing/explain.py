@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any, Unpack
 
 from ingest.engine.derivation_graph import is_column
@@ -17,11 +16,10 @@ from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, is_quantity, label_of, unit_of
 from ingest.engine.result import Answer, DataFrame, Sources, envelope, frame_of
 from ingest.errors import MissingQuantity, UsageError, listed, nearest
-from ingest.files import table_beside
 from ingest.sizing.bandwidth import QUESTION, Scenarios, bw
 from ingest.sizing.job import CARD, ONE_MODEL, Many, OneJobOptions
 from ingest.sizing.rule import SAME_TIME, Rule
-from ingest.sizing.rules import RETIRED, RULES
+from ingest.sizing.rules import RETIRED, RULES, WRITTEN
 from ingest.units import display, exact, percent, physical, unit_factor
 
 #: What people call the rules of each kind.
@@ -217,13 +215,6 @@ class Explanation(InteractiveResult):
         return node
 
 
-@cache
-def reasons() -> Mapping[str, Mapping[str, str]]:
-    """Why each caution matters, and where its threshold comes from, by its id."""
-    found: Mapping[str, Mapping[str, str]] = table_beside(__file__, "rules.yaml")
-    return found
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class RuleExplanation(InteractiveResult):
     """What a rule says, when it fires, why that matters, and what to do."""
@@ -233,7 +224,7 @@ class RuleExplanation(InteractiveResult):
     @property
     def results(self) -> dict[str, str]:
         """The parts of the explanation, those that the rule has."""
-        rule, why = self.rule, reasons().get(self.rule.id, {})
+        rule, why = self.rule, WRITTEN[self.rule.id]
         words = (f"{key} is {' or '.join(map(repr, of))}" for key, of in rule.words.items())
         parts = {
             "line": (rule.text or rule.what).strip(" :"),

@@ -7,9 +7,9 @@ import pytest
 import ingest
 from ingest.engine.messages import fact_of, in_site_words, rule_of
 from ingest.errors import IngestError
-from ingest.sizing.explain import TOLERANCE, reasons
+from ingest.sizing.explain import TOLERANCE
 from ingest.sizing.rule import Rule
-from ingest.sizing.rules import RETIRED, ROWS, RULES, finding
+from ingest.sizing.rules import RETIRED, ROWS, RULES, WRITTEN, finding
 
 #: Durations differ by more than a fifth of the longer one; a quantity is near its limit within ten times of it.
 SAME_TIME, NEAR = 0.2, 10
@@ -204,7 +204,7 @@ def test_every_rule_explains_itself(rule):
 def test_a_rule_is_explained_by_its_command(run):
     assert "fires when: epoch_seconds < 60 s" in run("explain", "W16").out
     assert "retired" in run("explain", "W21").err
-    assert {*reasons()} == {one.id for one in ROWS if one.kind == "warning"}
+    assert {name for name, row in WRITTEN.items() if "why" in row} == {one.id for one in ROWS if one.kind == "warning"}
     said = ingest.bw("resnet50", "h100").to_dict()
     assert "W61" in said["warning_rules"]
     assert len(said["warning_rules"]) == len(said["warnings"])

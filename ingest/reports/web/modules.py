@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import FUNCTIONS
+from ingest.engine.registry import given_in
 from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 from ingest.reports.web.javascript import Printer
 
@@ -37,10 +39,13 @@ class Source:
     effects: list[ast.stmt] = field(default_factory=list)  # statements without a name, such as the declaration of a quantity
 
     def __post_init__(self) -> None:
-        self.tree.body = [*chain.from_iterable(map(_unrolled, self.tree.body))]
+        tables = [node for node in self.tree.body if _is_call(node, "input_quantities")]
+        given = [_made("input_quantity", one) for _ in tables for one in given_in(str(_path(self.name)))]
+        self.imported |= {"input_quantity": ("ingest.engine.registry", "input_quantity")} if tables else {}
+        self.tree.body = [*given, *chain.from_iterable(_unrolled(node) for node in self.tree.body if node not in tables)]
         computed = [_as_function(node) for node in self.tree.body]
         if any(computed):
-            self.imported = {name: ("ingest.engine.expression", name) for name in FUNCTIONS}
+            self.imported |= {name: ("ingest.engine.expression", name) for name in FUNCTIONS}
             self.imported["formula"] = ("ingest.engine.registry", "formula")
             self.tree.body = [made or node for made, node in zip(computed, self.tree.body, strict=True)]
         # A package that imports its names on demand lists them where types are checked.
@@ -93,6 +98,20 @@ def _unrolled(node: ast.stmt) -> list[ast.stmt]:
         for row in (rows.items() if isinstance(rows, dict) else rows)
     ]
     return [_Worded(one).visit(deepcopy(statement)) for one in words for statement in node.body]
+
+
+def _is_call(node: ast.stmt, function: str) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == function
+
+
+def _made(function: str, row: Any) -> ast.Expr:
+    """The call that makes a row of a table: what has no default by its place, the rest by name where it differs."""
+    told = {name: value for name, value in row._asdict().items() if value != row._field_defaults.get(name, ...)}
+    words = (f"{name}={value!r}" if name in row._field_defaults else repr(value) for name, value in told.items())
+    (made,) = ast.parse(f"{function}({', '.join(words)})".replace("=-inf", "=-float('inf')")).body
+    assert isinstance(made, ast.Expr)
+    return made
 
 
 def _as_function(node: ast.stmt) -> ast.FunctionDef | None:
@@ -214,7 +233,9 @@ class Program:
         """The rows of a table."""
         node = self.source(module).definitions[name]
         assert isinstance(node, ast.Assign), name
-        assert isinstance(node.value, ast.Tuple), name
+        if not isinstance(node.value, ast.Tuple):  # read from a file
+            rows = getattr(import_module(module), name)
+            node.value = ast.Tuple([_made(type(row).__name__, row).value for row in rows])
         return node.value.elts
 
     @cached_property
