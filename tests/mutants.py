@@ -55,7 +55,7 @@ DRAWN = {
     "ingest/sizing/memory*.py": "memory checkpoint offload train | memory modelling oracles thresholds inverse_questions",
     "ingest/sizing/offload*.py": "offload memory | thresholds offload offload_inference offload_serving formulas/kv_benchmark",
     "ingest/sizing/[gr][ou]*.py": "goodput train bw feed plan | thresholds rules goodput evidence estimate checkpoint dataset"
-    " offload train feed/feed storage/fits site/site_numbers",
+    " arguments offload train feed/feed storage/fits site/site_numbers",
     "ingest/sizing/train.py": "train goodput plan | train thresholds inverse_questions",
     "ingest/sizing/d[ae]*.py": "dataset feed train plan | dataset feed/feed thresholds sizes",
     "ingest/sizing/optimizer_states.py": "memory checkpoint offload | memory checkpoint offload",
