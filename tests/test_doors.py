@@ -264,7 +264,7 @@ def test_a_kind_of_load_takes_three_files(house):
     """Its keys in the schema, its formulas, and its line; that its nodes draw it comes with them."""
     path = "ingest/formulas/site_transfers.py"
     text = (ROOT / path).read_text(encoding="utf-8")
-    house.add(path, f"{text}\nfrom ingest.formulas.site_totals import columns\n{INTAKE}")
+    house.add(path, f"{text}\nfrom ingest.engine.registry import input_quantity\n{INTAKE}")
     key = {"$ref": "#/$defs/quantity", "description": "Of the instrument."}
     keys = {"bytes": {**key, "x-quantity": "intake_bytes"}, "within": {**key, "x-quantity": "intake_seconds"}}
     intake = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}

@@ -262,16 +262,18 @@ def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None
 
 
 def input_quantities(module: str) -> None:
-    """Declare the quantities in the table beside a module, which gives its `__file__`: those that are only given."""
-    for one in given_in(module):
+    """Declare the given quantities in the table beside a module, which gives its `__file__`, with their alternatives."""
+    for one, instead in given_in(module):
         input_quantity(**one._asdict())
+        for when, formulas, optional in instead:
+            alternative(one.name, *formulas, when=when, optional=optional)
 
 
-def given_in(module: str) -> Iterator[InputQuantity]:
-    """The quantities in the table beside a module.
+def given_in(module: str) -> Iterator[tuple[InputQuantity, list[tuple[str, list[str], bool]]]]:
+    """The quantities in the table beside a module, and of each its alternatives: the case, the formulas, whether optional.
 
-    Their range is `start..end`, with `whole` or `mean` before it: it begins above zero where it has no start, above the start
-    where that has a `>`, else with it.
+    A range is `start..end`, with `whole` or `mean` before it: it begins above zero where it has no start, above the start where
+    that has a `>`, else with it. Alternatives are `case: formula …; …`, with a `?` behind the case where they are optional.
     """
     with Path(module).with_suffix(".csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader((line for line in lines if not line.startswith("#")), restval=""):
@@ -281,9 +283,10 @@ def given_in(module: str) -> Iterator[InputQuantity]:
             limits |= {"above": False} if start and not start.startswith(">") else {}
             written = {"low": start.removeprefix(">"), "high": end, "default": row["default"]}
             limits |= {name: _number(text) for name, text in written.items() if text}
-            yield InputQuantity(
-                row["quantity"], row["unit"], row["meaning"], source=row["source"], label=row["label"], **limits
-            )
+            words: dict[str, Any] = {name: row[name] for name in ("unit", "meaning", "source", "label")}
+            ways = (way.split(": ") for way in row["instead"].split("; ") if way)
+            instead = [(case.removesuffix("?"), formulas.split(), case.endswith("?")) for case, formulas in ways]
+            yield InputQuantity(row["quantity"], **words, **limits), instead
 
 
 def _number(text: str) -> float:

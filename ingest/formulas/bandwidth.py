@@ -1,6 +1,6 @@
 """Read bandwidth that storage must deliver so that no GPU waits for data."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
@@ -126,10 +126,6 @@ computed_quantity("run_drawable_bandwidth", "node_drawable_bandwidth * nodes", "
 computed_quantity("run_needed_read_bandwidth", "ingest_bandwidth_per_job * bandwidth_growth", "B/s",
     "Read bandwidth at which no GPU of a run waits, whether its nodes can draw it or not.",
     label="read bandwidth that one run needs", of="run_drawn_read_bandwidth", when="nics_unknown")  # fmt: skip
-input_quantity("supported_rate", "sample/s/GPU", "Training rate of a GPU that all kinds of evidence support.",
-    label="training rate that all evidence supports")  # fmt: skip
-input_quantity("measured_sample_bytes", "B/sample", "Bytes of the samples on which the rate of a model was measured.")
-alternative("measured_sample_bytes", "sample_bytes", when="samples_alike")
 computed_quantity("supported_read_bandwidth",
     "ingest_bandwidth_per_job * (supported_rate / unstalled_samples_per_second_per_gpu)"
     " * (measured_sample_bytes / sample_bytes)", "B/s",
@@ -148,26 +144,6 @@ computed_quantity("run_drawn_by_loaders",
     of="run_drawn_read_bandwidth", when="loader_simulated",
     example="run_drawn_by_loaders(100e9, 72e9, 50e9), run_drawn_by_loaders(100e9, 72e9, 90e9)"
     " -> (50000000000.0, 72000000000.0)")  # fmt: skip
-input_quantity("warm_share", "1", "Share of later epochs that storage serves: less where nodes cache.",
-    above=False, high=1, default=1)  # fmt: skip
-alternative("warm_share", "miss_share", when="data_cached")
-input_quantity("run_read_bandwidth", "B/s", "Read bandwidth of one run: cold, or while its caches fill.",
-    above=False, label="read bandwidth of one run")  # fmt: skip
-alternative("run_read_bandwidth", "run_cached_read_bandwidth", "run_cold_read_bandwidth", when="data_read", optional=True)
-input_quantity("job_cache_bytes", "B/node", "Bytes of a data set that one node can cache.",
-    above=False, label="cache of a node")  # fmt: skip
-input_quantity("cached_share", "1", "Share of the data set that the caches hold.",
-    above=False, high=1, label="cached share of the data set")  # fmt: skip
-alternative("cached_share", "node_cache_hit", when="cache_hits_stated")
-alternative("cached_share", "share_in_one_node", when="cache_of_recent_reads")
-alternative("cached_share", "share_in_one_node", when="cache_pinned")
-alternative("cached_share", "share_in_one_node", when="cache_of_each_node")
-input_quantity("miss_share", "1", "Share of the reads after the warm-up that storage serves.",
-    above=False, high=1, label="share of reads that miss the caches")  # fmt: skip
-input_quantity("warm_up_bytes", "B", "Bytes that the caches of one run read from storage as they fill.",
-    above=False, label="bytes that fill the caches of a run")  # fmt: skip
-input_quantity("job_dataset_bytes", "B", "Bytes of the data set that the job reads.", label="data set read by the job")
-alternative("job_dataset_bytes", "stored_dataset_bytes", when="dataset_on_nodes")
 computed_quantity("samples_of_dataset", "dataset_bytes / sample_bytes", "sample",
     "Samples of a data set of so many bytes.", of="dataset_samples", when="dataset_in_bytes")  # fmt: skip
 computed_quantity("dataset_bytes_of_model", "dataset_samples * data_sample_bytes", "B",
@@ -200,14 +176,10 @@ computed_quantity("run_cached_read_bandwidth",
     where="the caches fill within the warm-up, or at the cold rate where that takes longer; then only misses are read",
     example="run_cached_read_bandwidth(15e9, 0.0, 600e9, 600), run_cached_read_bandwidth(15e9, 0.9, 600e9, 600)"
         " -> (1000000000.0, 13500000000.0)")  # fmt: skip
-input_quantity(
-    "wanted_read_bandwidth", "B/s", "Read bandwidth that the GPUs of one run need from outside its caches.", above=False
-)
 computed_quantity("missed_read_bandwidth",
     "minimum(run_needed_read_bandwidth, maximum(run_needed_read_bandwidth * miss_share, warm_up_bytes / warm_up_seconds))",
     "B/s", "Read bandwidth that the GPUs of one run need whose nodes cache their data, also where the NICs carry less.",
     example="missed_read_bandwidth(15e9, 0.0, 600e9, 600) -> 1000000000.0")  # fmt: skip
-alternative("wanted_read_bandwidth", "missed_read_bandwidth", "run_needed_read_bandwidth", when="data_read", optional=True)
 computed_quantity("cache_bytes_per_node", "host_memory_per_node * cache_memory_share", "B/node",
     "Host memory of a node that can cache the data set.", of="job_cache_bytes", when="cache_in_memory")  # fmt: skip
 computed_quantity("mandatory_read_bandwidth", "run_read_bandwidth", "B/s",

@@ -1,15 +1,9 @@
 """A corpus of text: its size on storage, as text and as tokens, and estimates from a sample with their intervals."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantities
 
 input_quantities(__file__)
 
-input_quantity("tokens", "token", "Tokens of the text.", above=False)
-alternative("tokens", "tokens_of_text", when="bytes_stated")
-input_quantity("files", "file", "Files that were counted.", above=False, whole=True)
-alternative("files", "sample_files", when="samples_measured")
-input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
-alternative("documents", "documents_by_length", when="length_of_documents_known")
 
 computed_quantity("bytes_per_token", "corpus_bytes / tokens", "B/token",
     "Text bytes that one token stands for: totals over totals, never a mean of ratios.", low=0.1, high=65_536,

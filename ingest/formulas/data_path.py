@@ -1,27 +1,9 @@
 """Data path: the ceiling of each layer from drives to GPU, small reads, latency; what a byte of a service buys."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
-# The layers between GPU and storage
-input_quantity("client_write_bandwidth_per_node", "B/s/node", "Write bandwidth of one storage client.")
-alternative("client_write_bandwidth_per_node", "client_write_bandwidth_of_nics", when="path_judged", optional=True)
-input_quantity("units", "1", "Units of the system, installed or to buy.", whole=True)
-alternative("units", "units_required", when="units_bought")
-alternative("units", "local_drives", when="local_drives_counted")
-input_quantity("nvme_read_bandwidth_per_node", "B/s/node", "Aggregate read bandwidth of the local drives of one node.")
-alternative("nvme_read_bandwidth_per_node", "nvme_bandwidth_of_drives", when="path_judged", optional=True)
-
-# Requests
-input_quantity("io_bytes", "B", "Bytes of one read request.")
-alternative("io_bytes", "request_of_sizes", when="files_of_mixed_sizes")
-alternative("io_bytes", "request_bytes_of_open", when="path_judged", optional=True)
-input_quantity("random_request_bytes", "B", "Size of the reads that are counted in requests.")
-alternative("random_request_bytes", "io_bytes", when="path_judged", optional=True)
-input_quantity("requests_in_flight_per_node", "1/node", "Queue depth of one node: outstanding I/Os.",
-    whole=True, label="queue depth per node")  # fmt: skip
-alternative("requests_in_flight_per_node", "requests_in_flight_of_readers", when="path_judged", optional=True)
 
 computed_quantity("decoded_expansion", "decoded_sample_bytes / sample_bytes", "1",
     "Decoded bytes for each stored byte: expansion of the data between host and GPU where the host decodes.")  # fmt: skip
@@ -137,10 +119,6 @@ for _way, _named in (("read", "Read"), ("write", "Write")):
         f"{_named} throughput of a capacity provisioned.")  # fmt: skip
     computed_quantity(f"tier_{_way}_ceiling", f"minimum(tier_{_way}_bandwidth, tier_{_way}_bandwidth_max)", "B/s",
         f"{_named} throughput of a capacity provisioned, up to the most that one file system reaches.")  # fmt: skip
-input_quantity("tier_read_needed", "B/s", "Throughput that a tier has to read, with the writes where they draw on one limit.",
-    above=False)  # fmt: skip
-alternative("tier_read_needed", "read_and_write_needed", when="one_limit_for_both")
-alternative("tier_read_needed", "read_bandwidth_needed", when="rented")
 alternative("tier_capacity", "service_capacity_on_sale", "service_capacity", when="rented", optional=True)
 
 computed_quantity("tier_capacity",

@@ -1,19 +1,9 @@
 """A data set on storage: stages, copies, inodes and metadata, and what its file format adds."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
-# What the data set is
-input_quantity("payload_bytes", "B", "Bytes of the data set before any format adds to it: token ids, text or samples.")
-input_quantity("records", "sample", "Documents, packed sequences or samples that the format stores as separate records.")
-alternative("payload_bytes", "tokenized_bytes", when="holds_tokens")
-alternative("payload_bytes", "clean_bytes", when="holds_text")
-alternative("payload_bytes", "samples_bytes", when="holds_samples")
-alternative("records", "packed_sequences", when="sequences_packed")
-alternative("records", "document_records", when="holds_tokens")
-alternative("records", "document_records", when="holds_text")
-alternative("records", "dataset_samples", when="holds_samples")
 
 computed_quantity("clean_bytes", "tokens * bytes_per_token", "B",
     "Text after filtering and deduplication, without compression.")  # fmt: skip
@@ -77,21 +67,9 @@ computed_quantity("mdts", "ceil(inodes / mdt_inodes)", "1",
     "Metadata targets that can hold these inodes.", source="lustre-manual", where="limits of ldiskfs", whole=True,
     example="mdts(25_002_500_000, 4_000_000_000) -> 7")  # fmt: skip
 
-# Token ids
-input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
-alternative("stored_id_bytes", "packed_id_bytes", when="ids_packed")
-
-# What a format adds
-input_quantity("encoding_factor", "1", "Bytes that the format writes for one byte of payload, before compression.", default=1)
-alternative("encoding_factor", "id_width_factor", when="width_of_ids_known")
-input_quantity("member_padding_bytes", "B", "Mean padding of one member.", above=False)
 
 # Another encoding or size of the samples makes another data set.
 alternative("dataset_bytes", "samples_bytes", when="path_judged", optional=True)
-alternative("member_padding_bytes", "padding_of_varied_sizes", when="varied_sizes")
-alternative("member_padding_bytes", "padding_of_equal_sizes", when="equal_sizes")
-alternative("member_padding_bytes", "padding_of_mixed_sizes", when="sizes_mixed")
-input_quantity("shards", "file", "Shards of one copy of the data set.", whole=True)
 
 computed_quantity("packed_id_bytes", "id_bits / bits_per_byte", "B/token",
     "Bytes of one token id where a dictionary packs ids into as few bits as they need.", source="apache-parquet",

@@ -1,31 +1,9 @@
 """From storage to the step of a GPU: loaders, readers, caches, shuffling, the host link, samples of several parts."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
-# The loader
-input_quantity("sample_read_seconds", "s/sample", "Mean time to open and read one sample from storage.",
-    above=False, label="latency of a sample")  # fmt: skip
-alternative("sample_read_seconds", "scaled_read_seconds", "read_seconds_in_order", when="latency_not_given", optional=True)
-
-# Who reads what
-input_quantity("gpus_per_loader", "1", "GPUs that work on the batches of one loader.",
-    whole=True, default=1, label="GPUs per loader")  # fmt: skip
-input_quantity("readers", "1", "Processes that read the data set of the job.")
-alternative("readers", "readers_of_workers", when="read_by_workers")
-input_quantity("readers_of_busiest_node", "1/node", "Processes that read the data set on the node with the most of them.")
-alternative("readers_of_busiest_node", "readers_of_every_node", when="read_by_workers")
-alternative("readers_of_busiest_node", "readers_of_stage_node", when="read_by_stages")
-input_quantity("read_amplification", "1", "Times that each sample is read in one epoch.", low=1, above=False)
-alternative("read_amplification", "amplification_of_stages", when="read_by_stages")
-alternative("read_amplification", "amplification_of_copies", when="whole_read_by_each")
-alternative("read_amplification", "amplification_of_shards", when="shards_parted")
-input_quantity("later_hit_share", "1", "Share of the reads of later epochs that the cache serves.",
-    above=False, high=1, label="cache hits of later epochs")  # fmt: skip
-alternative("later_hit_share", "lru_hit_share", when="cache_of_recent_reads")
-alternative("later_hit_share", "cached_share", when="cache_pinned")
-alternative("later_hit_share", "cached_share", when="cache_partitioned")
 
 computed_quantity("gpus_of_replica", "tensor_parallel * pipeline_parallel * context_parallel / single_gpu", "1",
     "GPUs that one reading rank feeds, where tensor, pipeline and context ranks work on one batch.", source="megatron-lm",
@@ -146,11 +124,6 @@ computed_quantity("epochs_read_bandwidth", "amplified_read_bandwidth * epochs_st
     "Mean read bandwidth of a job over all its epochs with a cache; the first epoch, with nothing cached, is the peak.",
     label="mean read bandwidth over all epochs")  # fmt: skip
 
-# Batches that wait
-input_quantity("prefetched_sample_bytes", "B/sample",
-    "Bytes of one sample that a worker has loaded, decoded where that is known.")  # fmt: skip
-alternative("prefetched_sample_bytes", "decoded_sample_bytes", "sample_bytes", when="decoded_by_cores", optional=True)
-alternative("prefetched_sample_bytes", "sample_bytes", when="decoded_by_gpu", optional=True)
 
 computed_quantity("stored_link_load", "unstalled_bandwidth_per_gpu / host_link_bandwidth_per_gpu", "1",
     "Stored data over the bandwidth of the link into the GPU, where the GPU decodes.", above=False)  # fmt: skip

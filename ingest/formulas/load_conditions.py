@@ -1,7 +1,7 @@
 """Under which load a requirement holds: its mix, its outstanding reads, their latency, and how long it lasts."""
 
 from ingest.engine.expression import Num, ceil, maximum, minimum
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantities
 
 input_quantities(__file__)
 
@@ -82,8 +82,6 @@ computed_quantity("implied_latency", "line_queue_depth * line_request_bytes / li
 computed_quantity("latency_99", "latency_tail * mean_latency", "s",
     "Latency that 99 % of the requests are to keep.", label="99 % latency")  # fmt: skip
 
-input_quantity("mean_latency", "s", "Mean latency of the requests of a line.")
-alternative("mean_latency", "loader_latency", when="loader_stated")
 
 computed_quantity("least_latency", "minimum(client_latency, medium_and_network_seconds)", "s",
     "Latency below which no client is known to read: of medium and network, or of a client that does better.",

@@ -5,18 +5,12 @@ memory, NVMe of the nodes, shared storage). The shares of each class in a tier a
 tier, and each group of tiers, has the same formulas, `level_…`.
 """
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
 INFINITY = "zero-infinity2021"
 
-input_quantity("nvme_write_bandwidth_per_node", "B/s/node", "Aggregate write bandwidth of the local drives of one node.")
-alternative("nvme_write_bandwidth_per_node", "nvme_write_bandwidth_from_reads", when="tiers_of_nodes", optional=True)
-input_quantity("host_uplink_bandwidth_per_node", "B/s/node", "Copies between host and GPUs of a node, measured with all GPUs.")
-alternative("host_uplink_bandwidth_per_node", "host_links_of_node", when="tiers_of_nodes", optional=True)
-input_quantity("host_optimizer_rate_per_node", "parameter/s/node", "Parameters that the host CPUs of a node update per second.")
-alternative("host_optimizer_rate_per_node", "host_optimizer_rate_of_memory", when="host_memory_limits")
 
 computed_quantity("block_parameters", "block_parameter_factor * layers * hidden_size * hidden_size", "parameter",
     "Parameters of a transformer by its layers and width, embeddings left out.", source=INFINITY,

@@ -1,7 +1,7 @@
 """Reinforcement learning as a load of storage: versions of weights that a trainer publishes and rollout hosts pull, the
 chain that a host reads when it joins, rollout traces, sandboxes."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 from ingest.formulas.site_totals import DRAWN, MODEL, totals
 
 input_quantities(__file__)
@@ -9,8 +9,6 @@ input_quantities(__file__)
 #: Own measurement of the encodings; `tests/sizing/weight_versions.py` repeats it.
 MEASURED = "ingest-weight-versions"
 
-input_quantity("rollout_hosts", "node", "Hosts that generate rollouts, each of which pulls a version once; none where training "
-    "and rollouts share GPUs.", above=False, whole=True, label="rollout hosts")  # fmt: skip
 
 # The rhythm
 computed_quantity("rollout_hosts_of_replicas", "ceil(rollout_replicas * replica_nodes)", "node",
@@ -65,8 +63,6 @@ computed_quantity("xor_zstd_bytes",
     "Bytes of one change of 16-bit weights where zstd packs the exclusive or of two versions.", source=MEASURED,
     where="least squares over shares of 0.01 % to 25 %", of="change_bytes", when="xor_zstd",
     example="round(xor_zstd_bytes(0.02, 1), 2), round(xor_zstd_bytes(0.0003, 1), 2) -> (2.4, 4.71)")  # fmt: skip
-input_quantity("change_bytes", "B/parameter", "Bytes of a delta for each parameter that changes.",
-    label="bytes per changed parameter")  # fmt: skip
 computed_quantity("delta_bytes",
     "minimum(published_parameters * changed_share * change_bytes * codec_factor, published_weights_bytes)", "B",
     "Bytes of a version that holds only what changed; never more than a full one.", above=False, label="delta",

@@ -1,12 +1,10 @@
 """Capacity of a site, the writes that its media endure year by year, and the floor of a reference architecture."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 from ingest.formulas.site_totals import MODEL, columns
 
 input_quantities(__file__)
 
-# What is kept besides training data
-input_quantity("home_bytes", "B", "Home and project directories.", above=False, default=0)
 computed_quantity("homes_of_users", "home_users * home_quota", "B", "Home directories, if every user fills the quota.",
     of="home_bytes", when="homes_have_quotas")  # fmt: skip
 
@@ -162,10 +160,6 @@ computed_quantity("run_guidance_writes", "minimum(gpus, guidance_scale) * guidan
     "Write bandwidth that the guidance asks for, for the GPUs of one run.", label="writes of the guidance for a run",
     of="run_write_floor", when="guided_saves", example="run_guidance_writes(128, 1024, 7e9 / 256) -> 3500000000.0")  # fmt: skip
 
-input_quantity("run_write_floor", "B/s", "Writes of the guidance for a run that saves checkpoints.",
-    above=False, label="writes of the guidance for a run that saves")  # fmt: skip
-input_quantity("run_restart_floor", "B/s", "Reads of the guidance for a run that restores checkpoints.",
-    above=False, label="reads of the guidance for a run that restores")  # fmt: skip
 
 computed_quantity("node_read_floor", "minimum(guidance_client_read_bandwidth, node_drawable_bandwidth)", "B/s/node",
     "Read bandwidth that the guidance asks for, for a single node; at most what it draws.",

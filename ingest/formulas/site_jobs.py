@@ -1,30 +1,12 @@
 """One job, one cluster and one data set of a site. Totals are in `site_totals`."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 from ingest.formulas.site_totals import columns
 
 input_quantities(__file__)
 
-alternative("training_samples", "samples_of_tokens", when="length_in_tokens")
 
-# One job
-input_quantity("training_samples", "sample", "Samples of the whole training run.", label="samples of a training run")
-input_quantity("request_bytes", "B", "Largest read request of a reader.", label="largest read request")
-input_quantity("readers_per_node", "1/node", "Concurrent reads that the data loaders of one node issue.",
-    label="readers per node")  # fmt: skip
-alternative("readers_per_node", "requests_in_flight_of_readers", when="loaders_read")
-input_quantity("exporting_nodes", "node", "Nodes of all concurrent runs of a job that exports models.", above=False, whole=True)
 alternative("job_read_bandwidth", "started_read_bandwidth", when="data_read", optional=True)
-input_quantity("node_local_bytes", "B/node", "Bytes that a job keeps on the NVMe of a node.", above=False)
-input_quantity("node_kept_bytes", "B/node", "Data and checkpoints that a job keeps on the NVMe of a node.",
-    above=False, label="bytes on the NVMe of a node")  # fmt: skip
-alternative("node_kept_bytes", "node_kept_with_states", "node_states_bytes", when="states_on_nodes", optional=True)
-alternative(
-    "node_kept_bytes", "node_kept_with_checkpoints", "node_checkpoint_bytes", when="checkpoints_on_nodes", optional=True
-)
-alternative("node_kept_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
-input_quantity("staging_bandwidth_of_run", "B/s", "Read bandwidth at which storage stages the data set of one run.",
-    label="staging bandwidth of one run")  # fmt: skip
 
 computed_quantity("bandwidth_growth", "bandwidth_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bandwidth now, over that at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
@@ -63,14 +45,6 @@ computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node", "Nodes of 
 computed_quantity("nodes_on_average", "nodes_at_once * share_of_time", "node", "Mean number of nodes that a job occupies.",
     mean=True)  # fmt: skip
 
-input_quantity("read_request_bytes", "B", "Size of one read.", label="read size")
-alternative("read_request_bytes", "request_of_sizes", when="files_of_mixed_sizes")
-alternative("read_request_bytes", "request_of_file", "request_bytes", when="whole_files_read", optional=True)
-alternative("read_request_bytes", "request_bytes", when="large_requests", optional=True)
-alternative("read_request_bytes", "request_of_group", "request_of_sample", when="row_groups_read", optional=True)
-alternative("read_request_bytes", "request_of_sequence", "request_of_record", when="random_records_read", optional=True)
-alternative("read_request_bytes", "request_of_packed_samples", when="packed_samples_read", optional=True)
-alternative("read_request_bytes", "request_of_sample", when="single_samples_read", optional=True)
 
 computed_quantity("request_of_file", "minimum(request_bytes, sample_bytes * samples_per_file * one_file)", "B",
     "Read size where whole files are read in sequence: the largest read request, at most a file.",
@@ -134,11 +108,8 @@ computed_quantity("job_checkpoint_bytes_held", "checkpoint_retained_bytes * conc
 computed_quantity("job_checkpoint_files_held", "checkpoint_files * checkpoints_retained * concurrent_runs", "file",
     "Files of the retained checkpoints of a job.", label="files of checkpoints kept", whole=True)  # fmt: skip
 computed_quantity("staged_bytes_each", "node_bytes_whole * nodes", "B",
-    "Bytes read from storage to stage a data set of which every node keeps the whole.", of="staged_bytes",
-    when="copied_to_each_node")  # fmt: skip
+    "Bytes read from storage to stage a data set of which every node keeps the whole.")  # fmt: skip
 
-input_quantity("staged_bytes", "B", "Bytes read from storage to stage the data set of one run.", label="bytes staged per run")
-alternative("staged_bytes", "job_dataset_bytes", when="copied_once")
 
 computed_quantity("node_bytes_whole", "job_dataset_bytes / single_node", "B/node",
     "NVMe of a node that holds the whole data set.", label="NVMe per node for the whole data set", of="node_local_bytes",
@@ -167,20 +138,9 @@ computed_quantity("node_checkpoint_bytes", "2 * checkpoint_bytes / nodes", "B/no
 computed_quantity("node_kept_with_checkpoints", "node_local_bytes + node_checkpoint_bytes", "B/node",
     "NVMe of a node for data and checkpoints.")  # fmt: skip
 
-# One data set
-input_quantity("data_samples", "sample", "Samples of a data set.", label="samples of the data set")
-input_quantity("samples_in_file", "sample/file", "Samples in one file of a data set.")
 computed_quantity("mean_bytes_of_files", "data_bytes / data_files", "B/file", "Mean size of the files of a data set.")
 computed_quantity("samples_of_files", "data_samples / data_files", "sample/file", "Mean samples in a file of a data set.")
-input_quantity("data_bytes", "B", "Bytes of one copy of one version of a data set at the start of the plan.",
-    label="data set size")  # fmt: skip
-input_quantity("data_files", "file", "Files of one copy of one version of a data set at the start of the plan.",
-    above=False, label="data set files")  # fmt: skip
-alternative("data_files", "dataset_files", when="files_of_format")
-input_quantity("versions_held", "1", "Versions of a data set on storage.", default=1, label="versions kept")
 
-# Samples of several parts, and mixtures
-input_quantity("source_bytes", "B", "Bytes of a data set of a mixture.")
 columns("sources", "1", "source_weight")
 columns("sources", "B", "source_bytes")
 columns("sources", "sample", "source_samples")
@@ -192,8 +152,6 @@ columns("sources", "file/sample", "weighted_files")
 computed_quantity("capacity_growth", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bytes now, over those at the start of the plan.", source="zhao2022", where="growth over two years, compounded: g^(N/2)",
     example="capacity_growth(2, 5 * 31_557_600, 2 * 31_557_600) -> 5.6568...")  # fmt: skip
-input_quantity("created_growth", "1", "Bytes that have arrived until now, over those at the start of the plan.", above=False)
-input_quantity("expired_growth", "1", "Bytes past their lifetime, over those at the start of the plan.", above=False)
 columns("growing", "B", "bytes_at_start")
 # Data that expire come first: what is deleted counts whatever they grow by.
 computed_quantity("growth_less_expired", "created_growth - expired_growth", "1",
@@ -204,7 +162,6 @@ computed_quantity("growth_by_amount",
     "Bytes now, over those at the start of the plan, where each period adds as many.", of="capacity_growth",
     when="grows_by_amount", where="the bytes added, over those at the start",
     example="growth_by_amount(300e12, 2 * 31_557_600, 31_557_600, 600e12) -> 2.0")  # fmt: skip
-alternative("created_growth", "growth_by_amount", when="grows_by_amount")
 computed_quantity("growth_by_factor", "capacity_growth_factor ** (elapsed_seconds / growth_period_seconds)", "1",
     "Bytes that have arrived until now, over those at the start of the plan.", where="the factor, compounded",
     of="created_growth", when="grows_by_factor", example="growth_by_factor(2, 3, 1) -> 8.0")  # fmt: skip

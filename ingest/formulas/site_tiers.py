@@ -1,15 +1,10 @@
 """Model states and key-value caches of a site below GPU memory: their part in reads, writes, capacity and endurance."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import computed_quantity, input_quantities
 from ingest.formulas.site_totals import MODEL, columns, signed, with_headroom
 
 input_quantities(__file__)
 
-input_quantity("node_other_bytes", "B/node", "Data and checkpoints on the NVMe of a node, without model states.", above=False)
-alternative(
-    "node_other_bytes", "node_kept_with_checkpoints", "node_checkpoint_bytes", when="checkpoints_on_nodes", optional=True
-)
-alternative("node_other_bytes", "node_local_bytes", when="data_on_nodes", optional=True)
 columns("jobs", "B/s",
     "job_offload_read_bandwidth job_offload_write_bandwidth job_offload_mean_read_bandwidth "
     "job_offload_stopped_bandwidth")  # fmt: skip

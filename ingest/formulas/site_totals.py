@@ -17,7 +17,6 @@ alternative("cluster_clients", "clients_with_serving", when="cluster_serves")
 alternative("cluster_clients", "cluster_nodes", when="cluster_prepares")
 alternative("cluster_allocation", "allocation_with_serving", when="cluster_serves")
 alternative("workload_read_bandwidth", "workload_reads_with_tiers", when="tiers_shared")
-alternative("site_cold_read_bandwidth", "cold_reads_with_tiers", when="data_cached_beside_tiers")
 alternative("site_suggested_read_bandwidth", "suggested_reads_with_tiers", when="tiers_shared")
 alternative("site_sustained_read_bandwidth", "sustained_reads_with_tiers", when="tiers_shared")
 alternative("site_write_bandwidth", "site_writes_with_tiers", when="tiers_shared")
@@ -147,8 +146,6 @@ computed_quantity("site_node_local_bytes", "largest(node_kept_bytes_of_jobs)", "
     "NVMe capacity of a node for staged and cached data and checkpoints, for the most demanding job.",
     label="node-local capacity")  # fmt: skip
 
-input_quantity("site_cold_read_bandwidth", "B/s", "Aggregate read bandwidth of concurrent jobs while nothing is cached.",
-    above=False, label="aggregate cold read bandwidth")  # fmt: skip
 
 computed_quantity("cluster_cold_read_bandwidth",
     "minimum(total(job_cold_read_bandwidth_of_jobs), largest(node_cold_read_bandwidth_of_jobs) * cluster_nodes)", "B/s",
@@ -189,10 +186,6 @@ computed_quantity("cluster_taking_clients", "minimum(total(taking_nodes_of_loads
     example="cluster_taking_clients([3, 2], 4) -> 4")  # fmt: skip
 computed_quantity("cluster_taking_bandwidth", "node_drawable_bandwidth * cluster_taking_clients", "B/s",
     "Most that those nodes of a cluster draw that take part in a requirement line.")  # fmt: skip
-# Data sets are loaded, made and moved by nodes that are kept for it, whatever the jobs occupy.
-input_quantity("cluster_moving_clients", "node", "Nodes of a cluster that load, prepare and move data sets.", above=False,
-    whole=True, default=0, label="nodes that move data")  # fmt: skip
-alternative("cluster_moving_clients", "cluster_nodes", when="cluster_moves")
 computed_quantity("moving_clients", "total(cluster_moving_clients_of_clusters)", "node",
     "Nodes of the site that load, prepare and move data sets.", whole=True)  # fmt: skip
 computed_quantity("cluster_moving_drawable_bandwidth", "node_drawable_bandwidth * cluster_moving_clients", "B/s",
@@ -228,8 +221,6 @@ computed_quantity("taken_bandwidth", "total(cluster_taken_bandwidth_of_clusters)
     "Loads of a requirement line, on each cluster at most what its nodes draw.")  # fmt: skip
 computed_quantity("taking_bandwidth", "total(cluster_taking_bandwidth_of_clusters)", "B/s",
     "Most that all nodes draw that take part in a requirement line.")  # fmt: skip
-input_quantity("suggested_ratio", "1", "Highest rate that one kind of evidence suggests, over the one that all support.", low=1,
-    above=False, default=1, label="disputed rate over the supported one")  # fmt: skip
 
 computed_quantity("ratio_of_suggested_rate", "maximum(suggested_rate / unstalled_samples_per_second_per_gpu, 1)", "1",
     "Highest rate that one kind of evidence suggests, over the one that counts.", of="suggested_ratio", when="rate_disputed",
@@ -244,10 +235,6 @@ computed_quantity("site_suggested_read_bandwidth",
     label="aggregate read bandwidth by the fastest evidence",
     needs="job_suggested_read_bandwidth_of_jobs site_drawable_bandwidth performance_headroom",
     example="site_suggested_read_bandwidth([432e9], 1.4e12, 0) -> 432000000000.0")  # fmt: skip
-input_quantity("weight_readers", "1", "Times that a replica reads all its weights when it starts.")
-alternative("weight_readers", "nodes_that_read_weights", when="weights_read_by_nodes")
-alternative("weight_readers", "ranks_that_read_weights", when="weights_read_by_ranks")
-alternative("weight_readers", "single_reader", when="weights_read_once")
 alternative("served_users", "stated_users", when="generation_unknown")
 alternative("serving_replicas", "stated_replicas", when="replicas_stated")
 computed_quantity("serving_replicas", "ceil(nodes / replica_nodes)", "1", "Replicas of a served model that its nodes hold.",

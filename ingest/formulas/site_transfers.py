@@ -1,12 +1,11 @@
 """Transfers beside training (loads, preparation, starts of jobs, exports, evaluation), and loads that coincide."""
 
 from ingest.engine.expression import Num, largest, maximum, minimum, total, where
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities
 from ingest.formulas.site_totals import MODEL, columns, with_headroom
 
 input_quantities(__file__)
 
-input_quantity("load_seconds", "s", "Time within which a data set is loaded.", label="time to load a data set")
 
 alternative("dataset_preparation_bandwidth", "dataset_passes_bandwidth", when="prepared_in_passes")
 
@@ -52,11 +51,6 @@ computed_quantity("year_renewal_bandwidth",
     "Write bandwidth of one year that loads new versions of data sets, at most what the nodes draw that load.",
     label="later versions of a year",
     example="year_renewal_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
-# Data that instruments and links deliver: they land, wait there, and drain into their data set
-input_quantity(
-    "arriving_rate", "B/s", "Rate at which an instrument delivers data while it records.", label="rate of an instrument"
-)
-alternative("arriving_rate", "link_payload_rate", when="link_stated")
 computed_quantity("line_efficiency", "(mtu_bytes - packet_header_bytes) / (mtu_bytes + line_frame_bytes)", "1",
     "Share of the line rate that is data where every packet is full.", source="ethernet-8023",
     where="overhead of a frame: 38 B", label="data on a line", high=1,
@@ -130,16 +124,10 @@ CONTINUITY = 0.5
 #: weight of the skewness in the expansion
 SKEWNESS = (DEVIATIONS**2 - 1) / 6
 
-input_quantity("workload_write_bandwidth", "B/s", "Write bandwidth of concurrent checkpoints, by the overlap of the site.",
-    above=False, label="aggregate write bandwidth of the workload")  # fmt: skip
-alternative("workload_write_bandwidth", "overlapping_write_bandwidth", when="checkpoints_overlap")
-alternative("workload_write_bandwidth", "simultaneous_write_bandwidth", when="checkpoints_coincide")
 alternative("stopped_read_share", "stopped_share_with_tiers", when="tiers_shared")
 alternative("site_mixed_bandwidth", "site_alternating_with_tiers", when="reads_alternate_with_saves")
 alternative("site_mixed_bandwidth", "site_mixed_with_tiers", when="tiers_shared")
 alternative("mixed_write_share", "write_share_with_tiers", when="tiers_shared")
-input_quantity("job_stopped_read_bandwidth", "B/s", "Reads of a job that stop while its runs save synchronously.", above=False)
-alternative("job_stopped_read_bandwidth", "job_read_bandwidth", when="saves_stop_reads")
 
 computed_quantity("write_duty", "minimum(job_sustained_write_bandwidth / job_write_bandwidth, 1)", "1",
     "Share of time in which a run writes a checkpoint: its average rate, over its rate while it writes.",

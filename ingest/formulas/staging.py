@@ -1,6 +1,6 @@
 """Staging on local drives, caching, prefetching, bandwidth after a failure, preparation and decoding."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
@@ -115,11 +115,6 @@ computed_quantity("year_writes_with_scratch",
     "Bytes per day that clients write in one year in which data sets are prepared, scratch space included.",
     label="writes per day with scratch space",
     example="year_writes_with_scratch([500e12], [1e12], [2e12], [4e12], [3e12]) -> 510000000000000.0")  # fmt: skip
-input_quantity("decode_samples_per_second_per_core", "sample/s", "Samples that one CPU core decodes each second.")
-alternative("decode_samples_per_second_per_core", "decoded_per_core", when="time_of_decoding_known")
-alternative("decode_samples_per_second_per_core", "decode_rate_of_images", when="several_images")
-alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="one_image")
-alternative("decode_samples_per_second_per_core", "decode_rate_in_loader", when="path_judged", optional=True)
 
 computed_quantity("decode_cores_per_node",
     "samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core", "1/node",

@@ -1,59 +1,15 @@
 """Storage systems: protection, raw capacity, drives, units, metadata servers."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 
 input_quantities(__file__)
 
-# The need
-input_quantity("read_bandwidth_needed", "B/s", "Read bandwidth that the GPUs need from storage.", above=False)
-alternative("read_bandwidth_needed", "wanted_read_bandwidth", when="job_estimated")
-input_quantity("required_usable_bytes", "B", "Usable capacity needed: data held by the system.",
-    above=False, label="usable capacity needed")  # fmt: skip
 
-# Local drives hold the data staged on them.
-alternative("required_usable_bytes", "stored_dataset_bytes", when="job_estimated", optional=True)
-alternative("required_usable_bytes", "dataset_bytes", when="local_drives_judged", optional=True)
-input_quantity("opens_per_second_needed", "file/s", "Files that are opened each second.", above=False)
 computed_quantity("supported_opens_per_second",
     "file_opens_per_second_per_job * wanted_read_bandwidth / ingest_bandwidth_per_job", "file/s",
     "Files that a job opens each second at the read bandwidth that its GPUs need.",
     label="opens of the job")  # fmt: skip
-alternative("opens_per_second_needed", "supported_opens_per_second", when="job_estimated", optional=True)
 
-# One unit of a system that is bought in units: an appliance, a server, a volume
-input_quantity("unit_read_bandwidth", "B/s", "Read bandwidth of one unit.")
-alternative("unit_read_bandwidth", "unit_read_bound", when="made_of_drives", optional=True)
-input_quantity("unit_write_bandwidth", "B/s", "Write bandwidth of one unit for its users; writes of redundancy come on top.")
-alternative("unit_write_bandwidth", "unit_write_bound", when="made_of_drives", optional=True)
-input_quantity("unit_usable_bytes", "B", "Capacity of one unit after protection.")
-
-# What nobody has published of a unit, from its drives: usable of raw capacity, and bounds.
-alternative("unit_usable_bytes", "unit_usable_of_raw", "unit_usable_bound", "unit_usable_of_largest_drives",
-    when="made_of_drives", optional=True)  # fmt: skip
-input_quantity("unit_raw_bytes", "B", "Raw capacity of the drives of one unit.")
-alternative("unit_raw_bytes", "unit_raw_of_drives", when="made_of_drives", optional=True)
-input_quantity("unit_io_per_second", "1/s", "IOPS of one unit.", label="IOPS of one unit")
-alternative("unit_io_per_second", "unit_requests_bound", when="disks_read_at_random", optional=True)
-input_quantity("spare_units", "1", "Share of a unit that may be down while the need is met: one failure domain or several.",
-    above=False, default=0)  # fmt: skip
-alternative("spare_units", "failed_units", when="spare_kept")
-
-# The drives of one unit bound what it can do
-input_quantity("held_bytes_needed", "B", "Data that the storage must hold, for which no capacity is counted.")
-alternative("held_bytes_needed", "dataset_bytes", when="path_judged", optional=True)
-input_quantity("unit_drive_random_bandwidth", "B/s", "Read bandwidth of one drive of a unit, random reads of 1 MiB.")
-
-# Drives of which no rate at random is known read at random no faster than in sequence.
-alternative("unit_drive_random_bandwidth", "unit_drive_read_bandwidth", when="made_of_drives", optional=True)
-
-# What one file system of a tier offers
-alternative("unit_usable_bytes", "tier_capacity", when="rented", optional=True)
-alternative("unit_read_bandwidth", "tier_read_ceiling", "tier_read_bandwidth", "service_read_of_steps",
-    "service_bandwidth_in_steps", "tier_read_bandwidth_max", when="rented", optional=True)  # fmt: skip
-alternative("unit_write_bandwidth", "tier_write_ceiling", "tier_write_bandwidth", "service_write_of_steps",
-    "service_bandwidth_in_steps", "tier_write_bandwidth_max", when="rented", optional=True)  # fmt: skip
-alternative("unit_io_per_second", "tier_requests_ceiling", "tier_io_per_second", "tier_io_per_second_max",
-    when="rented", optional=True)  # fmt: skip
 
 computed_quantity("protection_efficiency", "data_units / (data_units + redundancy_units)", "1",
     "Share of the raw capacity that protection leaves: k ÷ (k+m); three copies are 1+2.", high=1,

@@ -5,18 +5,13 @@ Money has the currency of the prices that the user gives; carbon and water follo
 import math
 
 from ingest.engine.expression import Num, minimum, where
-from ingest.engine.registry import alternative, computed_quantity, formula, input_quantities, input_quantity
+from ingest.engine.registry import computed_quantity, formula, input_quantities
 from ingest.formulas.checkpoint import MODEL
 
 input_quantities(__file__)
 
 LLAMA = "llama1"
 
-input_quantity("rated_power_per_gpu", "W/GPU", "Power of one GPU at full load without a cap, as its maker states it.",
-    high=20_000, label="rated power per GPU")  # fmt: skip
-alternative("rated_power_per_gpu", "power_per_gpu", when="power_given")
-input_quantity("host_power_per_gpu", "W/GPU", "Power of the host, its NICs and fans, for each GPU.",
-    above=False, high=20_000, label="host power per GPU")  # fmt: skip
 
 # Tokens for which a training run of given work ends at the least loss
 HOFFMANN, BESIROGLU = "hoffmann2022", "besiroglu2024"
@@ -99,9 +94,6 @@ computed_quantity("storage_power_share", "storage_power / (storage_power + gpus 
     "Share of the power of all machines that the storage draws.", label="share of the storage in the power", high=1,
     example="round(storage_power_share(50_000, 1024, 1275), 3) -> 0.037")  # fmt: skip
 
-input_quantity("near_restore_seconds", "s", "Time to restore from host memory or NVMe of the nodes.",
-    above=False, label="restore from the near tier")  # fmt: skip
-alternative("near_restore_seconds", "checkpoint_staging_seconds", when="runs_simulated")
 
 computed_quantity("bandwidth_beside_reads", "bought_bandwidth - other_jobs_read_bandwidth", "B/s",
     "Bandwidth that reads of other jobs leave to checkpoints; 0 or below leaves none.",

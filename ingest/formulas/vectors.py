@@ -1,14 +1,12 @@
 """Vector indexes: bytes on disk and in memory, what a build writes, reads of queries, load and rebuild."""
 
-from ingest.engine.registry import alternative, computed_quantity, input_quantities, input_quantity
+from ingest.engine.registry import alternative, computed_quantity, input_quantities
 from ingest.formulas.site_totals import DRAWN, MODEL, totals
 
 input_quantities(__file__)
 
 FILES, DISKANN = "ingest-index-files", "diskann"
 
-# What is indexed
-input_quantity("vectors", "1", "Vectors of the index.", whole=True)
 computed_quantity("chunk_step_tokens", "chunk_tokens - chunk_overlap_tokens", "token", "Tokens from one chunk to the next.")
 computed_quantity("chunks_per_document",
     "maximum(ceil((tokens / documents * one_document - chunk_overlap_tokens) / chunk_step_tokens), 1)",
@@ -24,7 +22,6 @@ computed_quantity("vectors_at_least", "maximum(documents / one_document,"
 computed_quantity("vectors_at_most", "documents / one_document + tokens / chunk_step_tokens", "1",
     "Most chunks of a corpus, whatever the lengths of its documents.",
     example="vectors_at_most(1_000, 1, 1_000_000, 500) -> 3000.0")  # fmt: skip
-input_quantity("source_text_bytes", "B", "Text that is kept beside the vectors.", above=False, default=0)
 computed_quantity("chunked_text_bytes",
     "(tokens + (vectors - documents / one_document) * chunk_overlap_tokens) * bytes_per_token", "B",
     "Text of all chunks, overlaps in both of them.", label="text of all chunks",
@@ -46,10 +43,6 @@ computed_quantity("usual_lists_in_pages", "ceil(minimum(shard_vectors / 1000, sh
     example="usual_lists_in_pages(200_000), usual_lists_in_pages(4_000_000) -> (200, 2000)")  # fmt: skip
 computed_quantity("shard_vectors", "vectors / index_shards", "1", "Vectors of one shard.")
 computed_quantity("stored_vector_bytes", "vector_dimensions * vector_element_bytes", "B", "A vector in the index.")
-input_quantity("record_vector_bytes", "B", "A vector of a record, or the code in its place.")
-alternative("record_vector_bytes", "code_bytes_per_vector", when="codes_kept")
-alternative("record_vector_bytes", "stored_vector_bytes", when="vectors_kept")
-input_quantity("record_link_bytes", "B", "Links of a record.", above=False, default=0)
 computed_quantity("graph_link_bytes", "link_bytes * (2 * index_degree + (index_degree + level_counts) / (index_degree - 1))",
     "B", "Links of a node of HNSW: twice the degree on the lowest level, and the mean of the upper levels.",
     source="malkov2018", where="sec. 4.1: level = ⌊-ln(uniform) / ln M⌋; a node has 1 / (M - 1) upper levels on average",
@@ -62,7 +55,6 @@ computed_quantity("list_bytes", "vector_dimensions * centre_element_bytes + list
     "Centre of a list, and what a file keeps of the list beside it.", example="list_bytes(768, 4, 8) -> 3080")  # fmt: skip
 computed_quantity("codebook_bytes", "codebook_entries * vector_dimensions * centre_element_bytes", "B",
     "Codebooks of all parts of a vector.")  # fmt: skip
-input_quantity("shard_index_bytes", "B", "Index file of one shard.")
 computed_quantity("shard_record_bytes",
     "shard_vectors * record_bytes + index_lists * list_bytes + codebook_bytes + index_header_bytes", "B",
     "Index file of one shard: records, lists, codebooks and header.", source=FILES, of="shard_index_bytes", when="records_kept",
@@ -82,7 +74,6 @@ computed_quantity("shard_sector_bytes", "(ceil(shard_vectors / nodes_per_sector)
     example="shard_sector_bytes(10_000, 6, 1, 4096), shard_sector_bytes(5_000, 1, 2, 4096) -> (6832128, 40964096)")  # fmt: skip
 # One shard in pages of a database: no record, nor the links of a node, is divided
 PAGES = "src/hnsw.h, src/hnswbuild.c: CreateGraphPages; src/ivfbuild.c: InsertTuples"
-input_quantity("page_links_bytes", "B", "Links of a node in a page, with their pointer.", above=False, default=0)
 computed_quantity("links_in_page",
     "ceil((page_item_bytes + 2 * index_degree * link_bytes) / page_aligned_bytes) * page_aligned_bytes + page_item_bytes", "B",
     "Links of a node on the lowest level, after a head as large as a pointer.", source="pgvector", where=PAGES,
@@ -104,7 +95,6 @@ computed_quantity("full_page_share", "where(levels_of_full_page < 3, (1 - 1 / in
     "Pages whose nodes have no more upper levels than fit, over all pages.", source="malkov2018",
     where="sec. 4.1: a node has l more levels with a probability of M^-l", high=1,
     example="full_page_share(0, 16, 15), full_page_share(9, 16, 4) -> (0.3798..., 1)")  # fmt: skip
-input_quantity("records_per_page", "1", "Records of a page on average.")
 computed_quantity("nodes_per_page",
     "where(records_of_full_page < 1, 1 / 2, where(records_of_full_page < 2, 1 / (2 - full_page_share),"
     " (records_of_full_page - 1 + full_page_share + 1 / (full_page_share / maximum(records_of_full_page, 1)"
@@ -128,9 +118,6 @@ computed_quantity("shard_list_pages_bytes",
     "B", "Index of one shard in pages: header, centres, and lists of which each ends within a page, at its middle on average.",
     source="pgvector", where=PAGES, of="shard_index_bytes", when="lists_in_pages",
     example="shard_list_pages_bytes(16, 29, 12_000, 8_192) -> 3473408")  # fmt: skip
-input_quantity("navigation_bytes", "B", "Files beside the index that are held in memory to find the way in it.",
-    above=False, default=0)  # fmt: skip
-alternative("navigation_bytes", "codes_of_shards", when="nodes_in_sectors")
 computed_quantity("codes_of_shards",
     "vectors * code_bytes_per_vector + index_shards * (codebook_bytes + vector_dimensions * centre_element_bytes"
     " + (code_parts + 1) * link_bytes + index_header_bytes)", "B",
@@ -141,23 +128,14 @@ computed_quantity("codes_of_shards",
 # The index
 computed_quantity("index_of_shards", "shard_index_bytes * index_shards", "B", "One copy of the index: all its shards.",
     label="index", of="index_bytes", when="vectors_indexed")  # fmt: skip
-input_quantity("memory_of_copy", "B", "Memory of one copy of the index.")
-alternative("memory_of_copy", "navigation_in_memory", when="index_on_storage")
-alternative("memory_of_copy", "index_bytes", when="index_in_memory")
 computed_quantity("navigation_in_memory", "navigation_bytes + resident_index_bytes + cached_nodes * read_node_bytes", "B",
     "Memory of one copy of an index on storage: its codes or centres, and the nodes that are cached.",
     example="navigation_in_memory(3, 5, 2, 7) -> 22")  # fmt: skip
-input_quantity("resident_index_bytes", "B", "Part of an index on storage that a query engine holds in memory.",
-    above=False, default=0)  # fmt: skip
 computed_quantity("lists_of_shards", "index_shards * (index_lists * list_bytes + codebook_bytes)", "B",
     "Centres of the lists and codebooks of all shards.", of="resident_index_bytes", when="lists_on_storage",
     example="lists_of_shards(3, 5, 2, 7) -> 51")  # fmt: skip
-input_quantity("read_node_bytes", "B", "Node of an index as it is cached.", above=False, default=0)
-alternative("read_node_bytes", "node_bytes", when="nodes_in_sectors")
 computed_quantity("memory_bytes", "memory_of_copy * index_replicas", "B", "Memory of all copies of the index.",
     label="memory")  # fmt: skip
-input_quantity("build_files_bytes", "B", "Files that a build writes for itself.", above=False, default=0)
-alternative("build_files_bytes", "build_files_of_graph", when="nodes_in_sectors")
 computed_quantity("build_files_of_graph",
     "vectors * (stored_vector_bytes + link_bytes * (index_degree + 1)) + index_shards * build_header_bytes", "B",
     "Vectors and graph that DiskANN writes before it lays out the index.", source=DISKANN,
@@ -175,14 +153,9 @@ computed_quantity("indexed_bytes_held", "source_bytes + index_copy_bytes * store
     "Data held: source, the copies of the index on shared storage, and room for a build.", label="data held with the index",
     of="usable_bytes", when="vectors_indexed", example="indexed_bytes_held(3, 7, 7, 3) -> 55")  # fmt: skip
 
-# Queries
-input_quantity("cached_read_share", "1", "Share of the reads of queries that memory answers.", above=False, high=1, default=0)
 computed_quantity("share_of_cached_nodes", "cached_nodes / vectors", "1",
     "Least share of the reads that cached nodes answer: nodes near the entry are cached, and read most.", above=False, high=1,
     of="cached_read_share", when="nodes_in_sectors")  # fmt: skip
-input_quantity("index_reads_per_query", "1", "Reads of the index by one query, before any cache.", above=False)
-alternative("index_reads_per_query", "expanded_nodes", when="nodes_in_sectors")
-alternative("index_reads_per_query", "reads_of_lists", when="lists_on_storage")
 computed_quantity("expanded_nodes", "search_list * reads_per_candidate * index_shards", "1",
     "Nodes that a query expands, each with one read: every shard is searched.")  # fmt: skip
 computed_quantity("reads_of_lists", "probed_lists * reads_per_list * index_shards", "1",
@@ -192,8 +165,6 @@ computed_quantity("missed_index_reads", "index_reads_per_query * (1 - cached_rea
     example="missed_index_reads(200, 0.5) -> 100.0")  # fmt: skip
 computed_quantity("stored_index_reads", "missed_index_reads", "1", "Reads of the index on storage by one query.", above=False)
 computed_quantity("reads_per_query", "stored_index_reads + fetched_records", "1", "Reads of storage by one query.", above=False)
-input_quantity("index_request_bytes", "B", "Size of a read of the index.", above=False)
-alternative("index_request_bytes", "node_request_bytes", when="nodes_in_sectors")
 computed_quantity("node_request_bytes", "sectors_per_node * sector_bytes", "B", "Read of a node: whole sectors.")
 computed_quantity("list_request_bytes", "(record_bytes * shard_vectors / index_lists + list_overrun_bytes) / reads_per_list",
     "B", "Mean read of a list of mean length.", of="index_request_bytes", when="lists_on_storage",
@@ -202,7 +173,6 @@ computed_quantity("read_requests_per_second", "queries_per_second * reads_per_qu
     label="random reads", above=False)  # fmt: skip
 computed_quantity("fetched_record_bytes", "ceil(source_bytes / vectors / read_block_bytes) * read_block_bytes", "B",
     "Read of a record beside the index.", example="fetched_record_bytes(5_000_000_000, 1_000_000, 4_096) -> 8192")  # fmt: skip
-input_quantity("query_index_bytes", "B", "Bytes of the index that a query reads.", above=False, default=0)
 computed_quantity("bytes_of_index_reads", "stored_index_reads * index_request_bytes", "B",
     "Bytes of the index that a query reads from storage.", above=False, of="query_index_bytes",
     when="index_on_storage")  # fmt: skip
@@ -218,14 +188,6 @@ computed_quantity("latency_budget", "query_latency / ceil((missed_index_reads / 
     "s", "Time for one read, where a query waits for a beam of reads at a time, in all shards at once.",
     label="latency budget of a read", example="latency_budget(0.02, 180, 2, 10, 4) -> 0.0008")  # fmt: skip
 
-# Load, rebuild and ingest
-input_quantity("loaded_index_bytes", "B", "Bytes that one copy of the index reads when it starts.", above=False)
-alternative("loaded_index_bytes", "navigation_in_memory", when="index_on_storage")
-alternative("loaded_index_bytes", "index_bytes", when="index_in_memory")
-input_quantity("index_load_seconds", "s", "Time in which all copies have read what they hold in memory.",
-    label="time to load an index")  # fmt: skip
-alternative("index_load_seconds", "load_seconds_at_rate", when="index_load_rate_known")
-input_quantity("index_load_bandwidth", "B/s", "Read bandwidth of storage while copies of the index start.")
 alternative("load_seconds", "index_load_seconds", when="vectors_indexed")
 computed_quantity("load_seconds_at_rate", "loaded_index_bytes * index_replicas / index_load_bandwidth", "s",
     "Time in which all copies have read what they hold in memory, at a bandwidth.")  # fmt: skip

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import FUNCTIONS
-from ingest.engine.registry import given_in
+from ingest.engine.registry import InputQuantity, given_in
 from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 from ingest.reports.web.javascript import Printer
 
@@ -40,8 +40,8 @@ class Source:
 
     def __post_init__(self) -> None:
         tables = [node for node in self.tree.body if _is_call(node, "input_quantities")]
-        given = [_made("input_quantity", one) for _ in tables for one in given_in(str(_path(self.name)))]
-        self.imported |= {"input_quantity": ("ingest.engine.registry", "input_quantity")} if tables else {}
+        given = [call for _ in tables for row in given_in(str(_path(self.name))) for call in _given(*row)]
+        self.imported |= {name: ("ingest.engine.registry", name) for name in ("input_quantity", "alternative") if tables}
         self.tree.body = [*given, *chain.from_iterable(_unrolled(node) for node in self.tree.body if node not in tables)]
         computed = [_as_function(node) for node in self.tree.body]
         if any(computed):
@@ -112,6 +112,15 @@ def _made(function: str, row: Any) -> ast.Expr:
     (made,) = ast.parse(f"{function}({', '.join(words)})".replace("=-inf", "=-float('inf')")).body
     assert isinstance(made, ast.Expr)
     return made
+
+
+def _given(one: InputQuantity, instead: Iterable[tuple[str, list[str], bool]]) -> list[ast.stmt]:
+    """The calls that declare a given quantity and its alternatives."""
+    calls = [
+        f"alternative({', '.join(map(repr, (one.name, *formulas)))}, when={case!r}, optional={optional})"
+        for case, formulas, optional in instead
+    ]
+    return [_made("input_quantity", one), *ast.parse("\n".join(calls)).body]
 
 
 def _as_function(node: ast.stmt) -> ast.FunctionDef | None:
