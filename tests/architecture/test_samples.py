@@ -106,15 +106,7 @@ def test_an_image_is_no_token_in_any_family(config_file):
     assert len(seen) > 200
 
 
-@pytest.mark.parametrize(
-    ("kind", "sample"),
-    [
-        ("vit", "one image of 224 × 224 pixels, 196 patches"),
-        ("clip", "one image of 224 × 224 pixels, 49 patches, with 77 tokens of text"),
-        ("whisper", "one window of 1,500 frames, with 448 tokens of text"),
-        ("audio-spectrogram-transformer", "one clip of 1,212 patches"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "sample"), table("architecture/cases.yaml")["a_sample_is_said_at_the_size_of_the_class"])
 def test_a_sample_is_said_at_the_size_of_the_class(kind, sample, config_file):
     whisper = {"d_model": 384, "encoder_layers": 4, "decoder_layers": 4, "vocab_size": 51865}
     sizes = {"whisper": whisper, "clip": {}}.get(kind, {"hidden_size": 768, "num_hidden_layers": 12})

@@ -16,7 +16,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import s3fs
-from conftest import refused
+from conftest import refused, table
 from corpus.made import figures
 
 from ingest.corpus.files.listing import list_inputs
@@ -185,14 +185,7 @@ def test_other_file_systems_work_alike(tmp_path):
     assert [texts(found) for found in list_inputs([f"file://{tmp_path}"])] == [b"three"]
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("s3://bucket/key", "'s3://' needs a package: pip install 'ingest-sizing[s3]'"),
-        ("gs://bucket/key", "'gs://' needs a package: pip install 'gcsfs'"),
-        ("nonsense://a/b", "'nonsense://a/b': Protocol not known: nonsense"),
-    ],
-)
+@pytest.mark.parametrize(("url", "message"), table("corpus/cases.yaml")["a_package_that_is_missing_is_named"])
 def test_a_package_that_is_missing_is_named(url, message):
     code = "import sys; sys.modules['s3fs'] = sys.modules['gcsfs'] = None\n"
     code += "from ingest.corpus.files.listing import list_inputs\nfrom ingest.errors import IngestError\n"

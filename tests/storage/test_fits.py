@@ -300,15 +300,7 @@ def test_a_single_unit_leaves_nothing_to_read_from_when_it_is_down(command, tmp_
     assert "9 × appliance, 1 available" in command(*asked)[1]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"capacity": "1 PB", "storage": "ddn-ai400x2"},
-        {"read_bandwidth": "1 GB/s", "storage": "fsx-lustre"},
-        {"read_bandwidth": "1 GB/s", "storage": "alcf-eagle"},
-        {"read_bandwidth": "1 GB/s", "node": "dgx-h100", "nodes": 1, "storage": "nvme-gen4"},
-    ],
-)
+@pytest.mark.parametrize("asked", table("storage/cases.yaml")["nothing_is_said_of_a_loss_where_there_is_nothing_to_lose"])
 def test_nothing_is_said_of_a_loss_where_there_is_nothing_to_lose(asked):
     assert "degraded_read_bandwidth" not in one(**asked).results
 
