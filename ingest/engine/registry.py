@@ -256,15 +256,19 @@ def computed_quantity(
 
 def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:
     """Declare a quantity that is given, with its unit and allowed range."""
-    if name in _declared:
-        raise ValueError(f"two definitions of the quantity '{name}'")
-    _declared[name] = InputQuantity(name, unit, meaning, **limits)  # type: ignore[arg-type]
+    _declare(InputQuantity(name, unit, meaning, **limits))  # type: ignore[arg-type]
+
+
+def _declare(one: InputQuantity) -> None:
+    if one.name in _declared:
+        raise ValueError(f"two definitions of the quantity '{one.name}'")
+    _declared[one.name] = one
 
 
 def input_quantities(module: str) -> None:
     """Declare the given quantities in the table beside a module, which gives its `__file__`, with their alternatives."""
     for one, instead in given_in(module):
-        input_quantity(**one._asdict())
+        _declare(one)
         for when, formulas, optional in instead:
             alternative(one.name, *formulas, when=when, optional=optional)
 
@@ -276,17 +280,23 @@ def given_in(module: str) -> Iterator[tuple[InputQuantity, list[tuple[str, list[
     that has a `>`, else with it. Alternatives are `case: formula …; …`, with a `?` behind the case where they are optional.
     """
     with Path(module).with_suffix(".csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader((line for line in lines if not line.startswith("#")), restval=""):
-            *kinds, span = row["range"].rpartition(" ")[::2] if ".." in row["range"] else (row["range"], "..")
-            start, _, end = span.partition("..")
-            limits: dict[str, Any] = dict.fromkeys(filter(None, kinds), True)
-            limits |= {"above": False} if start and not start.startswith(">") else {}
-            written = {"low": start.removeprefix(">"), "high": end, "default": row["default"]}
-            limits |= {name: _number(text) for name, text in written.items() if text}
-            words: dict[str, Any] = {name: row[name] for name in ("unit", "meaning", "source", "label")}
-            ways = (way.split(": ") for way in row["instead"].split("; ") if way)
-            instead = [(case.removesuffix("?"), formulas.split(), case.endswith("?")) for case, formulas in ways]
-            yield InputQuantity(row["quantity"], **words, **limits), instead
+        head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+        for row in rows:
+            # Cells at the end of a row may be left out.
+            name, unit, span, default, meaning, label, source, instead = row + [""] * (len(head) - len(row))
+            limits = _limits_in(span) if span else {}
+            limits |= {"default": _number(default)} if default else {}
+            ways = (way.split(": ") for way in instead.split("; ")) if instead else ()
+            found = [(case.removesuffix("?"), formulas.split(), case.endswith("?")) for case, formulas in ways]
+            yield InputQuantity(name, unit, meaning, label=label, source=source, **limits), found
+
+
+def _limits_in(text: str) -> dict[str, Any]:
+    """The limits of a range as a table writes it."""
+    *kinds, span = text.rpartition(" ")[::2] if ".." in text else (text, "..")
+    start, _, end = span.partition("..")
+    limits = dict.fromkeys(filter(None, kinds), True) | ({"above": False} if start and not start.startswith(">") else {})
+    return limits | {name: _number(one) for name, one in (("low", start.removeprefix(">")), ("high", end)) if one}
 
 
 def _number(text: str) -> float:
