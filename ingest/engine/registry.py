@@ -292,7 +292,11 @@ def given_in(module: str) -> Iterator[tuple[InputQuantity, list[tuple[str, list[
 
 
 def _limits_in(text: str) -> dict[str, Any]:
-    """The limits of a range as a table writes it."""
+    """The limits of a range as a table writes it.
+
+    >>> _limits_in("whole 0.."), _limits_in("..1"), _limits_in(">1..")
+    ({'whole': True, 'above': False, 'low': 0}, {'high': 1}, {'low': 1})
+    """
     *kinds, span = text.rpartition(" ")[::2] if ".." in text else (text, "..")
     start, _, end = span.partition("..")
     limits = dict.fromkeys(filter(None, kinds), True) | ({"above": False} if start and not start.startswith(">") else {})

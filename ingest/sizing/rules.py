@@ -87,6 +87,9 @@ def _rule(name: str, row: Mapping[str, Any]) -> Rule:
     """A row of `rules.json`: `if` is `quantity sign limit`, with a factor before the limit, where words alone do not decide.
 
     Numbers may be constants of this module. Why it matters, and where a threshold comes from, is for `ingest explain`.
+
+    >>> _rule("W0", {"rank": 9, "if": "nodes > ROUNDED * cluster_nodes"})[1:5]
+    (9, 'nodes', '>', 'cluster_nodes')
     """
 
     def read(written: str) -> float | str:
