@@ -29,9 +29,9 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     `read` names the fields that the page reads, and the sources that it cites; None for all.
 
     >>> data = page_data()
-    >>> names, pattern, *sizes = data["architectures"]["llama3-8b"]
-    >>> sizes[data["patterns"][pattern]["layers"]]
-    32
+    >>> place = data["architectures"]["ids"].split("|").index("llama3-8b")
+    >>> data["patterns"]["model_type"][data["architectures"]["patterns"][place]]
+    'llama'
 
     Raises IngestError: a broken entry, or a rate above the dense peak of its GPU.
     """
@@ -45,13 +45,14 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         (of_id(name, catalog) for name in structures), key=lambda one: (one.model_type, one.layers, one.hidden, one.id)
     )
     patterns = _Patterns()
-    # Those of a family side by side.
-    packed = {one.id: [_names(rows.get(one.id)), *patterns.packed(one)] for one in made}
+    # Those of a family side by side, and by column: what is alike stands together.
+    placed, numbers = zip(*map(patterns.packed, made), strict=True)
+    named = "|".join(_names(rows.get(one.id)) for one in made)
     return {
         "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
-        "architectures": packed,
-        "patterns": [json.loads(pattern) for pattern in patterns.met],
+        "architectures": {"ids": "|".join(one.id for one in made), "names": named, "patterns": placed, "numbers": numbers},
+        "patterns": patterns.columns(),
         "parts": [*patterns.parts],
         # Those with a file of their own.
         "structures": catalog.ids(Structure.kind),
@@ -116,29 +117,45 @@ class _Writer:
         return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
 
 
-def _names(row: Release | None) -> str | None:
-    """The further names of a row of the table, that of the hub first, by its owner alone where its name is the id."""
+def _names(row: Release | None) -> str:
+    """The further names of a row of the table, `~` for its id, that of the hub first, by its owner alone where its name is the
+    id; `-` where there is no row.
+    """
     if row is None:
-        return None
+        return "-"
     owner, slash, name = row.hub.rpartition("/")
-    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *map(str.lower, row.also)])
+    hub = f"{owner}{slash}" if words(name) == words(row.id) else row.hub
+    return " ".join([hub, *(one.lower().replace(row.id, "~") for one in row.also)])
+
+
+#: The columns of a table of weights.
+WEIGHTS = ("parts", "shapes", "counts", "active", "passes", "positions")
 
 
 class _Patterns:
-    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another."""
+    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another.
+
+    A pattern holds 0 where the next number belongs, and how far back a number is that was filled in before.
+    """
 
     def __init__(self) -> None:
         self.parts: dict[str, int] = {}  # the place of the name and kind of each row of weights met so far
         self.met: dict[str, int] = {}  # the place of each pattern
 
-    def packed(self, made: Architecture) -> list[Any]:
+    def columns(self) -> dict[str, list[Any]]:
+        """The patterns by field, in the order in which they are filled; None where a pattern does not state one."""
+        met = [json.loads(pattern) for pattern in self.met]
+        names = [name for name in (*(one.name for one in fields(Architecture)), *WEIGHTS) if any(name in one for one in met)]
+        return {name: [one.get(name) for one in met] for name in names}
+
+    def packed(self, made: Architecture) -> tuple[int, list[float]]:
         """The fields that are not as they usually are; weights by column, those that follow from another left out."""
         stated = [(one, getattr(made, one.name)) for one in fields(made) if one.name not in OF_A_RELEASE]
-        told = {one.name: item for one, item in stated if item not in ((), {}) and item != one.default}
+        told = {one.name: item for one, item in stated if item not in ((), {}) and item != one.default and one.name != "weights"}
         parts = " ".join(str(self.parts.setdefault(f"{row.name}|{row.kind}", len(self.parts))) for row in made.weights)
         usually = tuple(usual_passes(row.kind, row.shape, row.active) for row in made.weights)
         _, shapes, _, counts, active, passes, positions = zip(*made.weights, strict=True)
-        columns = [shapes, counts, None if active == counts else active, None if passes == usually else passes]
+        columns = [parts, shapes, counts, None if active == counts else active, None if passes == usually else passes]
         columns.append(positions if any(positions) else None)
         numbers: dict[float, int] = {}
 
@@ -147,7 +164,10 @@ class _Patterns:
                 return {name: placed(one) for name, one in item.items()}
             if isinstance(item, (list, tuple)):
                 return [placed(one) for one in item]
-            return item if item is None or isinstance(item, (str, bool)) else numbers.setdefault(item, len(numbers))
+            if item is None or isinstance(item, (str, bool)):
+                return item
+            known = len(numbers)
+            return known - numbers.setdefault(item, known)
 
-        pattern = json.dumps(placed({**told, "id": "", "weights": [parts, *columns]}), ensure_ascii=False)
-        return [self.met.setdefault(pattern, len(self.met)), *numbers]
+        pattern = json.dumps(placed({**told, "id": "", **dict(zip(WEIGHTS, columns, strict=True))}), ensure_ascii=False)
+        return self.met.setdefault(pattern, len(self.met)), [*numbers]
