@@ -138,10 +138,10 @@ $.Catalog = (() => {
         let next = 0;
         const filled = (item) => (typeof item === "number" ? (item ? numbers[next - item] : numbers[next++]) : Array.isArray(item) ? item.map(filled) : item && typeof item === "object" ? Object.fromEntries(Object.entries(item).map(([key, one]) => [key, filled(one)])) : item);
         const stated = Object.fromEntries(Object.entries(data.patterns).map(([field, column]) => [field, filled(column[pattern])]).filter(([, item]) => item !== null));
-        const { parts, shapes, counts, active, passes, positions, attentions, defaults, missing, ...rest } = stated;
+        const { parts, shapes, counts, active, passed, positions, attentions, defaults, missing, ...rest } = stated;
         const weights = parts.split(" ").map((part, at) => {
           const [word, kind] = data.parts[part].split("|");
-          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], passes?.[at] ?? usual_passes(kind, shapes[at], (active ?? counts)[at]), positions?.[at] ?? 0);
+          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], passed?.[at] ?? usual_passes(kind, shapes[at], (active ?? counts)[at]), positions?.[at] ?? 0);
         });
         this.made.set(key, $.worded(Architecture, [], { ...rest, id: name, weights, attentions: (attentions ?? []).map((row) => new Attention(...row)),
           defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
