@@ -98,8 +98,7 @@ class CatalogEntry(InteractiveResult):
     @property
     def results(self) -> dict[str, Value]:
         """The values by name, without advice for the commands that use them."""
-        fields = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
-        flat = (pair for field in fields for pair in _flat(*field).items())
+        flat = (pair for name in self.entry.shapes for pair in _flat(name, getattr(self.entry, name)).items())
         return {name: value._replace(note=fact_of(value.note)) for name, value in flat}
 
     @property
@@ -113,8 +112,8 @@ class CatalogEntry(InteractiveResult):
     @property
     def statements(self) -> dict[str, Statement]:
         """The properties in words that have a source, by name."""
-        named = ((name, getattr(self.entry, name)) for name in self.entry.shapes)
-        return {name: item for name, item in named if isinstance(item, Statement) and item.source}
+        named = {name: getattr(self.entry, name) for name in self.entry.shapes}
+        return {name: item for name, item in named.items() if isinstance(item, Statement) and item.source}
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as JSON, values in base units."""
@@ -227,8 +226,7 @@ def held(name: str, catalog: Catalog) -> tuple[type[Entry], str] | None:
             return one, name
     if meant := next((one for one in LISTED.values() if catalog.meaning(one.kind, name).entry), None):
         return meant, name
-    row = catalog.releases.named(name, structure=True)
-    return (Structure, row) if row is not None else None
+    return (Structure, row) if (row := catalog.releases.named(name, structure=True)) is not None else None
 
 
 def kind_held(name: str) -> str:
@@ -381,8 +379,7 @@ def _budget(entry: Storage, catalog: Catalog, threads: int) -> Budget:
     if item is None:
         return Budget(entry.id, None, None, threads, None)
     own = entry.io_per_second if entry.family == "drive" else None
-    drive = {} if own is None else {"unit_drive_io_per_second": own.value}
-    return _of_latency(entry.id, item.value, threads, item.source, drive)
+    return _of_latency(entry.id, item.value, threads, item.source, {"unit_drive_io_per_second": own.value} if own else {})
 
 
 def _own_budget(written: str, threads: int) -> Budget:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,23 +69,12 @@ _SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9
 _OTHER = (
     r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|"
     r"multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|"
-    r"sae|mmproj|\w*tokenizer|probe|detector|verifier|judge|bradley|hass|accelerator|lookahead|steering|vector|prefix|dora|colbert|cross\w*|sentence|mla|transmla|\w*diffu\w*|student|tiny|random|shrunk|dinov|siglip\w*|bunny|ultravox|llm2vec|mntp|worldpm|llamba|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
+    r"sae|mmproj|\w*tokenizer|probe|detector|verifier|judge|bradley|hass|accelerator|lookahead|steering|vector|prefix|dora|colbert|cross\w*|sentence|mla|transmla|\w*diffu\w*|student|tiny|random|shrunk|dinov|siglip\w*|bunny|n?vila|mplug|xcomposer|ultravox|llm2vec|mntp|worldpm|llamba|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
     r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
 )
 #: Begins the name of a model that gives rewards and has no lm_head, as ArmoRM-Llama3-8B; Llama-3-8B-PairRM was tuned by one.
 _REWARDING = r"^[a-z]*rm-"
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"
-
-
-class Ids(tuple[str, ...]):
-    """Ids in order, among which a name is looked up without a search: each call asks a dozen times."""
-
-    @cached_property
-    def _all(self) -> frozenset[str]:
-        return frozenset(self)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._all
 
 
 class Release(NamedTuple):
@@ -107,8 +96,7 @@ class Release(NamedTuple):
         import json
 
         # Files of diffusers name a class, others a family.
-        named = "_class_name" if self.model_type.endswith(("Model", "Network")) else "model_type"
-        found: dict[str, Any] = {named: self.model_type}
+        found: dict[str, Any] = {("model_type", "_class_name")[self.model_type.endswith(("Model", "Network"))]: self.model_type}
         for item in self.config.split(" "):
             place, _, value = item.partition("=")
             *tables, last = place.split(".")
@@ -120,7 +108,7 @@ class Release(NamedTuple):
                 continue
             # Shapes alone, `64x3x7x7,2*128x64`: what passes through them is not told.
             for count, _, shape in (one.rpartition("*") for one in value.split(",")):
-                row = {"name": last, "shape": [int(one) for one in shape.split("x")], "count": int(count or 1)}
+                row = {"name": last, "shape": [*map(int, shape.split("x"))], "count": int(count or 1)}
                 inner.setdefault("weights", []).append(row)
         return found
 
@@ -258,6 +246,11 @@ class Releases:
         begun = (name for name in self._of_structures if f"{words(whole)} ".startswith(f"{name} ") and re.search(r"\d", name))
         if ids and (first := max(begun, key=len, default=size)) not in known and "distil" not in whole:
             ids += [one for one in self._of_structures.get(first, ()) if one not in ids]
+        # One that begins as models with encoders do, `Ovis1.6-Gemma2-27B`, is a further size of these.
+        begins = "" if "distil" in whole else words(whole).split(" ")[0]
+        alike = {one.id: one.model_type for one in self.rows.values() if words(one.id).split(" ")[0] == begins}
+        if any(kind == "composite" for kind in alike.values()) and not any(one in alike for one in ids):
+            return None
         if len(ids) > 1:
             raise self._several(written, ids[0], ids)
         return self.based.setdefault(written, ids[0]) if ids else None
@@ -292,8 +285,9 @@ class Releases:
             ids = [one for one in (f"{name}-reward" for name in ids) if one in self.rows] or ids
         named, of_hub = f"{what} {brief(written)}", re.fullmatch(r"[\w-]+/[\w.-]+", written)
         if ids:
-            instead = ("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file")
-            return unknown(named, ids, *instead)
+            return unknown(
+                named, ids, *(("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file"))
+            )
         return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
     def _several(self, written: str, spelling: str, several: Collection[str]) -> UsageError:

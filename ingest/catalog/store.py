@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingest.catalog.device_names import Meaning, Pattern, labelled, meaning, patterns_of, plain, told_in, unwrapped, words_of
 from ingest.catalog.records import KINDS, AnyEntry, Entry, Gpu, Node, Rate
-from ingest.catalog.releases import FILE, Ids, Releases, releases_in, words
+from ingest.catalog.releases import FILE, Releases, releases_in, words
 from ingest.catalog.schema import Reader, read_rates, read_sources
 from ingest.catalog.yaml_reader import ABSENT, Stamp, hash_of, line_of, prepared, read_yaml, stamp_of, state_of
 from ingest.configuration import Overlay, overlays_in_force, shipped_folder
@@ -129,7 +129,7 @@ class Catalog:
         self.folders: list[Path] = [*(one.folder for one in overlays), shipped_folder()]
         self._entries: dict[tuple[str, str], Entry] = {}
         self._rates: dict[str, tuple[tuple[Rate, ...], list[str]]] = {}
-        self._ids: dict[str, Ids] = {}
+        self._ids: dict[str, tuple[str, ...]] = {}
         #: results that follow from the entries alone, computed once, and the files on which each rests
         self.memory: dict[object, tuple[Any, frozenset[str]]] = {}
         #: the states of the files that were read, as they were before
@@ -356,11 +356,11 @@ class Catalog:
         """Return the id of an alias; any other name as it is."""
         return self.aliases.get(kind, {}).get(name.lower(), name)
 
-    def ids(self, kind: str) -> Ids:
+    def ids(self, kind: str) -> tuple[str, ...]:
         """Return the ids of one kind, sorted, without reading the entries."""
         if kind not in self._ids:
             self._rests_on(kind)
-            self._ids[kind] = Ids(sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")}))
+            self._ids[kind] = tuple(sorted({path.stem for folder in self.folders for path in (folder / kind).glob("*.yaml")}))
         return self._ids[kind]
 
     @FromFolders

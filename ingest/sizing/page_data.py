@@ -19,8 +19,8 @@ from ingest.sizing.evidence_ladder import BASES, blind_error, check_own_rates, s
 Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
 #: The records inside an entry, by the form of their field.
 INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
-#: Parts of an architecture that only a release has.
-OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes")
+#: Parts of an architecture that only a release has, and its weights, which stand by column.
+OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "weights")
 
 
 def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> dict[str, Any]:
@@ -29,9 +29,9 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
     `read` names the fields that the page reads, and the sources that it cites; None for all.
 
     >>> data = page_data()
-    >>> names, pattern, *sizes = data["architectures"]["llama3-8b"]
-    >>> sizes[data["patterns"][pattern]["layers"]]
-    32
+    >>> place = data["architectures"]["ids"].split("|").index("llama3-8b")
+    >>> data["patterns"]["model_type"][data["architectures"]["patterns"][place]]
+    'llama'
 
     Raises IngestError: a broken entry, or a rate above the dense peak of its GPU.
     """
@@ -40,18 +40,19 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         check_own_rates(catalog, model)
     seen = [(cell, key, rate) for cell, rates in seen_rates(catalog).items() for key, rate in rates.items()]
     rows = catalog.releases.rows
-    structures = {*catalog.ids(Structure.kind), *(row.id for row in rows.values() if row.model_type)}
-    made = sorted(
-        (of_id(name, catalog) for name in structures), key=lambda one: (one.model_type, one.layers, one.hidden, one.id)
-    )
+    names = {*catalog.ids(Structure.kind), *(row.id for row in rows.values() if row.model_type)}
+    made = sorted((of_id(name, catalog) for name in names), key=lambda one: (one.model_type, one.layers, one.hidden, one.id))
     patterns = _Patterns()
-    # Those of a family side by side.
-    packed = {one.id: [_names(rows.get(one.id)), *patterns.packed(one)] for one in made}
+    # Those of a family side by side, and by column: what is alike stands together.
+    placed, numbers = zip(*map(patterns.packed, made), strict=True)
+    named = "|".join(_names(rows.get(one.id)) for one in made)
+    met = [json.loads(pattern) for pattern in patterns.met]
+    filled = [name for name in (*(one.name for one in fields(Architecture)), *WEIGHTS) if any(name in one for one in met)]
     return {
         "catalogs": _embedded(catalog, read),
         "seen": [[protocol, precision, model, gpu, rate] for (protocol, gpu), (model, precision), rate in seen],
-        "architectures": packed,
-        "patterns": [json.loads(pattern) for pattern in patterns.met],
+        "architectures": {"ids": "|".join(one.id for one in made), "names": named, "patterns": placed, "numbers": numbers},
+        "patterns": {name: [one.get(name) for one in met] for name in filled},
         "parts": [*patterns.parts],
         # Those with a file of their own.
         "structures": catalog.ids(Structure.kind),
@@ -116,30 +117,35 @@ class _Writer:
         return [self.texts.setdefault(one, len(self.texts)) if isinstance(one, str) else one for one in row]
 
 
-def _names(row: Release | None) -> str | None:
-    """The further names of a row of the table, that of the hub first, by its owner alone where its name is the id."""
+def _names(row: Release | None) -> str:
+    """The further names of a row, `~` for its id; that of the hub first, its owner if it is the id; `-` for none."""
     if row is None:
-        return None
+        return "-"
     owner, slash, name = row.hub.rpartition("/")
-    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *map(str.lower, row.also)])
+    further = (one.lower().replace(row.id, "~") for one in row.also)
+    return " ".join([f"{owner}{slash}" if words(name) == words(row.id) else row.hub, *further])
+
+
+#: The columns of a table of weights.
+WEIGHTS = ("parts", "shapes", "counts", "active", "passed", "positions")
 
 
 class _Patterns:
-    """Architectures as the number of a pattern and the numbers that fill it: many a release has the pattern of another."""
+    """Architectures as a pattern that many share, and the numbers that fill it: 0 takes the next, 2 the last but one."""
 
     def __init__(self) -> None:
         self.parts: dict[str, int] = {}  # the place of the name and kind of each row of weights met so far
         self.met: dict[str, int] = {}  # the place of each pattern
 
-    def packed(self, made: Architecture) -> list[Any]:
+    def packed(self, made: Architecture) -> tuple[int, list[float]]:
         """The fields that are not as they usually are; weights by column, those that follow from another left out."""
         stated = [(one, getattr(made, one.name)) for one in fields(made) if one.name not in OF_A_RELEASE]
         told = {one.name: item for one, item in stated if item not in ((), {}) and item != one.default}
         parts = " ".join(str(self.parts.setdefault(f"{row.name}|{row.kind}", len(self.parts))) for row in made.weights)
         usually = tuple(usual_passes(row.kind, row.shape, row.active) for row in made.weights)
         _, shapes, _, counts, active, passes, positions = zip(*made.weights, strict=True)
-        columns = [shapes, counts, None if active == counts else active, None if passes == usually else passes]
-        columns.append(positions if any(positions) else None)
+        columns = [parts, shapes, counts, None if active == counts else active, None if passes == usually else passes]
+        columns += [positions if any(positions) else None]
         numbers: dict[float, int] = {}
 
         def placed(item: Any) -> Any:
@@ -147,7 +153,10 @@ class _Patterns:
                 return {name: placed(one) for name, one in item.items()}
             if isinstance(item, (list, tuple)):
                 return [placed(one) for one in item]
-            return item if item is None or isinstance(item, (str, bool)) else numbers.setdefault(item, len(numbers))
+            if item is None or isinstance(item, (str, bool)):
+                return item
+            known = len(numbers)
+            return known - numbers.setdefault(item, known)
 
-        pattern = json.dumps(placed({**told, "id": "", "weights": [parts, *columns]}), ensure_ascii=False)
-        return [self.met.setdefault(pattern, len(self.met)), *numbers]
+        pattern = json.dumps(placed({**told, "id": "", **dict(zip(WEIGHTS, columns, strict=True))}), ensure_ascii=False)
+        return self.met.setdefault(pattern, len(self.met)), [*numbers]

@@ -11,6 +11,9 @@ $.Catalog = (() => {
     words.setUint32(at / 5 * 4, word);
   }
   const data = $.data = JSON.parse(new TextDecoder().decode($.unpacked(bytes, Number(packed.dataset.bytes))));
+  // They stand by column, which packs closer.
+  const { ids, names, patterns, numbers } = data.architectures, written = names.split("|");
+  data.architectures = Object.fromEntries(ids.split("|").map((id, at) => [id, [written[at] === "-" ? null : written[at].replaceAll("~", id), patterns[at], numbers[at]]]));
   const { Dict } = $;
 
   class Catalog {
@@ -109,7 +112,7 @@ $.Catalog = (() => {
       if (!this.made.has("releases")) {
         const rows = Object.keys(data.architectures).filter((id) => data.architectures[id][0] !== null).sort();
         const whole = (id) => data.architectures[id][0].split(" ").map((name) => (name.endsWith("/") ? name + id : name));
-        const named = rows.map((id) => [id, { id, hub: whole(id)[0], model_type: data.structures.includes(id) ? "" : data.patterns[data.architectures[id][1]].model_type, names: [id, ...whole(id)].filter(Boolean) }]);
+        const named = rows.map((id) => [id, { id, hub: whole(id)[0], model_type: data.structures.includes(id) ? "" : data.patterns.model_type[data.architectures[id][1]], names: [id, ...whole(id)].filter(Boolean) }]);
         const own = [...data.structures, ...this.ids("models")].map((id) => [id, id]);
         this.made.set("releases", new $.modules["ingest.catalog.releases"].Releases(new Dict(named), new Dict([...Object.entries(data.catalogs.aliases.models), ...own])));
       }
@@ -131,12 +134,14 @@ $.Catalog = (() => {
       const { Architecture } = $.modules["ingest.architecture.structure"], { Weight, Attention, usual_passes } = $.modules["ingest.architecture.weight_table"];
       const key = `architecture ${name}`;
       if (!this.made.has(key)) {
-        const [, pattern, ...numbers] = data.architectures[name];
-        const filled = (item) => (typeof item === "number" ? numbers[item] : Array.isArray(item) ? item.map(filled) : item && typeof item === "object" ? Object.fromEntries(Object.entries(item).map(([key, one]) => [key, filled(one)])) : item);
-        const { weights: [parts, shapes, counts, active, passes, positions], attentions, defaults, missing, ...rest } = filled(data.patterns[pattern]);
+        const [, pattern, numbers] = data.architectures[name];
+        let next = 0;
+        const filled = (item) => (typeof item === "number" ? (item ? numbers[next - item] : numbers[next++]) : Array.isArray(item) ? item.map(filled) : item && typeof item === "object" ? Object.fromEntries(Object.entries(item).map(([key, one]) => [key, filled(one)])) : item);
+        const stated = Object.fromEntries(Object.entries(data.patterns).map(([field, column]) => [field, filled(column[pattern])]).filter(([, item]) => item !== null));
+        const { parts, shapes, counts, active, passed, positions, attentions, defaults, missing, ...rest } = stated;
         const weights = parts.split(" ").map((part, at) => {
           const [word, kind] = data.parts[part].split("|");
-          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], passes?.[at] ?? usual_passes(kind, shapes[at], (active ?? counts)[at]), positions?.[at] ?? 0);
+          return new Weight(word, shapes[at], kind, counts[at], (active ?? counts)[at], passed?.[at] ?? usual_passes(kind, shapes[at], (active ?? counts)[at]), positions?.[at] ?? 0);
         });
         this.made.set(key, $.worded(Architecture, [], { ...rest, id: name, weights, attentions: (attentions ?? []).map((row) => new Attention(...row)),
           defaults: new Dict(Object.entries(defaults ?? {})), missing: new Dict(Object.entries(missing ?? {})) }));
