@@ -205,7 +205,8 @@ class LoaderOptions(TypedDict, total=False):
     ]
     cache_memory: Annotated[Amount, option("Bytes of that cache on one node.", quantity="job_cache_bytes")]
     # It belongs to the rate of the job, as in `bw`.
-    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node, in every epoch.", "F")]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node, in every epoch.", "F",
+                                        sets="cache_hit_fraction later_hit_share node_cache_hit")]  # fmt: skip
     epochs: Annotated[Amount, option("Epochs of the job; {default} by default.", quantity="job_epochs", usual=DEFAULTS)]
     shuffle: Annotated[
         str | None, option("buffer=N samples of each worker, block=N samples, or global: what a permutation asks of storage.")

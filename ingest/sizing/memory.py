@@ -114,7 +114,8 @@ class LayoutOptions(TypedDict, total=False):
     """The machine, and how a model is cut over its GPUs."""
 
     node: Annotated[str | None, NODE]
-    gpus: Annotated[Amount, option("GPUs of the job; by default the fewest that hold the model.", quantity="gpus")]
+    gpus: Annotated[Amount, option(
+        "GPUs of the job; by default the fewest that hold the model.", quantity="gpus", sets="nodes")]  # fmt: skip
     nodes: Annotated[Amount, NODES]
     tensor_parallel: Annotated[
         Amount, option("GPUs that share a layer; {default} by default, any with --search.", quantity="tensor_parallel")

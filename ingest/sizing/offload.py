@@ -141,13 +141,14 @@ class TrainingOptions(TypedDict, total=False):
     """The machine, and what lies where while a model trains."""
 
     node: Annotated[str | None, NODE]
-    gpus: Annotated[Amount, option("GPUs of the job; one node by default.", quantity="gpus")]
+    gpus: Annotated[Amount, option("GPUs of the job; one node by default.", quantity="gpus", sets="nodes")]
     nodes: Annotated[Amount, NODES]
     batch: Annotated[
         Amount,
         option(
             "Sequences on each GPU in one step, with inference those of the whole job; {default} by default.",
             quantity="sequences_per_gpu",
+            sets="inference_sequences",
             usual=DEFAULTS,
         ),
     ]
