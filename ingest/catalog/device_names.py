@@ -26,13 +26,14 @@ _WRAPPINGS = (
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
     r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
     r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
-    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +(.+)",  # what HIP reports, after the architecture
+    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
+    r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
     r"(.+?) ?\(uuid:.*\)?",
     *_LABELS,
-    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
+    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=:] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
     r".*\bgpu_name=([^ ]+).*",  # Vast
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=|] ?(.+)",  # card series: …, instanceType: …
     r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
@@ -97,7 +98,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     found = re.sub(r"_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
-            found = whole[1].strip()
+            found = next(filter(None, whole.groups()), "").strip()
     return found
 
 
