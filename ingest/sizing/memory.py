@@ -300,7 +300,7 @@ def memory(
         one_of("--loss", asked["loss"], LOSSES)
     places = places_of(stage, offload)
     size = size_of(model, catalog, settings)
-    card, inside = machine_of(named, node, catalog)
+    card, inside = machine_of(named, node, catalog, trains=True)
     assert card is not None
     machine = from_fields({"memory_bytes_per_gpu": card.memory_bytes})
     if gpu is None and node is None:

@@ -257,7 +257,7 @@ def offload(
             raise option_error(name, f": found {found} --inference, expected {expected} it")
     used = gpu or (None if node else USUAL_GPU)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=used, node=node, settings=settings)
-    card, inside = machine_of(used, node, catalog)
+    card, inside = machine_of(used, node, catalog, trains=not infers)
     assert card is not None
     for name in BESIDE_SESSIONS if serves else (*FOR_SESSIONS, "hit"):
         if name in stated and serves:
