@@ -481,6 +481,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
     others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers)), *["fit"] * (command != "plan --new")]
     tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
+    if not asked and command in COMMANDS and "gpu" not in {str(one.name) for one in command_of(command).params}:
+        given.pop("gpu", None)  # `rl qwen3-8b h100`
     lines = [line_of(one, {**given}, numbers, files, taken) for one in tried]
     return next(filter(None, lines), "" if asked or numbers else command)
 
