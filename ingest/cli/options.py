@@ -525,6 +525,7 @@ def line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: 
         taking.sort(key=lambda one: one != "nodes" or not {"node"} & {*given, *taken})  # `8 dgx h100` are 64 GPUs
         given[next(iter(taking), "")] = number
     places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
+    places, options = (["model"], {*options, "model"}) if places == ["source"] else (places, options)
     if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
         given = {"model": "MODEL", **given}
     by_place = [given.pop(one) for one in WORDS if one in given and one in {*places} & options and places[0] in WORDS]

@@ -75,7 +75,7 @@ USUAL_READERS = "unique"
 class JobSizeOptions(TypedDict, total=False):
     """The size of a job."""
 
-    gpus: Annotated[Amount, option("GPUs of the job.", quantity="gpus", sets="nodes")]
+    gpus: Annotated[Amount, option("GPUs of the job.", quantity="gpus", sets="gpus nodes")]
     nodes: Annotated[Amount, NODES]
 
 

@@ -91,7 +91,8 @@ class EvidenceOptions(TypedDict, total=False):
         Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
     samples_per_second: Annotated[Amount, option(
-        "Samples/s per GPU from your own measurement.", quantity=RATE, sets="samples_per_second_per_gpu")]  # fmt: skip
+        "Samples/s per GPU from your own measurement.", quantity=RATE,
+        sets="samples_per_second samples_per_second_per_gpu")]  # fmt: skip
     sequence_length: Annotated[Amount, option(
         "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
         quantity="sequence_length")]  # fmt: skip
@@ -125,7 +126,7 @@ class ServedOptions(RateOptions, total=False):
     ]
     cache_hit: Annotated[Amount, option(
         "Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction",
-        sets="node_cache_hit")]  # fmt: skip
+        sets="cache_hit_fraction node_cache_hit")]  # fmt: skip
 
 
 class NodesOptions(TypedDict, total=False):

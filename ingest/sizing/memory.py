@@ -115,7 +115,7 @@ class LayoutOptions(TypedDict, total=False):
 
     node: Annotated[str | None, NODE]
     gpus: Annotated[Amount, option(
-        "GPUs of the job; by default the fewest that hold the model.", quantity="gpus", sets="nodes")]  # fmt: skip
+        "GPUs of the job; by default the fewest that hold the model.", quantity="gpus", sets="gpus nodes")]  # fmt: skip
     nodes: Annotated[Amount, NODES]
     tensor_parallel: Annotated[
         Amount, option("GPUs that share a layer; {default} by default, any with --search.", quantity="tensor_parallel")
