@@ -403,9 +403,9 @@ class Commands(click.Group):
         args = with_units(args)
         if args[0] == "explain" and len(args) > 1:  # a name or a label without quotes, or the first words of one
             labels = [label_of(one) for one in loaded(ingest._PLACES["bw"]).QUESTION.names]
-            said = {end: " ".join(args[1:end]).lower() for end in range(2, len(args) + 1)}
-            many = max([2, *(end for end, one in said.items() if any(label.startswith(one) for label in labels))])
-            named = max([2, *(end for end, one in said.items() if is_quantity(one.replace(" ", "_")))])
+            begins = {end: " ".join(args[1:end]).lower() for end in range(2, len(args) + 1)}
+            many = max([2, *(end for end, one in begins.items() if any(label.startswith(one) for label in labels))])
+            named = max([2, *(end for end, one in begins.items() if is_quantity(one.replace(" ", "_")))])
             args[1 : max(many, named)] = ["_".join(args[1:named]) if named > many else " ".join(args[1:many])]
         ctx.meta[_WORDS] = args
         if any(word.startswith(tuple(_DASHES)) for word in args):
