@@ -78,7 +78,7 @@ _PLACES = {
     "verdict": "ingest.acceptance.verdict",
 }
 #: The commands that ask about a job, which a file may hold; `ingest.site.job_file` knows the part of it that each reads.
-OF_A_JOB = ("bw", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit", "rl")
+OF_A_JOB = ("bw", "explain", "memory", "checkpoint", "goodput", "train", "feed", "offload", "fit", "rl")
 #: Their option for it.
 JOB = "A job: an entry of `jobs:` of a site file, or SITE.yaml#jobs.NAME."
 # What lower layers declare, show and check by stands above them: the package hands it down.

@@ -157,3 +157,13 @@ def test_an_option_and_set_never_state_one_quantity(name, option, quantity):
     for given in ({quantity: 3}, [f"{quantity}=3"], f" {quantity} =3"):
         with pytest.raises(UsageError, match=words):
             function(name)(*places, **{option: 3, "set": given})
+
+
+@pytest.mark.parametrize("name", CALLS | FURTHER)
+def test_no_quantity_is_stated_twice(name):
+    """`--set` beside an option is refused for each quantity that the option states, and for one of its own name."""
+    options, (call, *_) = arguments_of(function(name)), {**FURTHER, **CALLS}[name]
+    for option, one in options.items() if "set" in options else ():
+        for quantity in one.states:
+            with pytest.raises(UsageError, match=f": found with --set {quantity}, expected one"):
+                getattr(ingest, name)(**{**call, option: "7", "set": {quantity: 1}})

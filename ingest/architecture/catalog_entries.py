@@ -205,7 +205,7 @@ def _sample(made: Architecture, unit: str, sequence_length: float | None) -> tup
 
 
 def at_length(model: Model, sequence_length: float | None, catalog: Catalog, given: Collection[str] = ()) -> Model:
-    """Return a model at a sequence length: its FLOPs unless the user gives them, and the tokens and bytes of one sequence.
+    """Return a model at a sequence length: its FLOPs unless they or a rate are given, the tokens and bytes of one sequence.
 
     Raises UsageError: it is not trained on text; IngestError: its FLOPs at another length cannot be counted.
     """
@@ -226,7 +226,7 @@ def at_length(model: Model, sequence_length: float | None, catalog: Catalog, giv
     changed = {
         "sample": model.sample.replace(*length).replace(f"{own.value:,.0f}", f"{sequence_length:,.0f}"),
         "flops_per_sample": None
-        if "flops_per_sample" in given
+        if {"flops_per_sample", "samples_per_second"}.intersection(given)
         else _flops_at(model, own.value, sequence_length, tokens, catalog),
         "tokens_per_sample": _times(model.tokens_per_sample, grown),
         "sequence_length": Value(sequence_length, "token", "arithmetic", "derived", "as requested"),
@@ -247,7 +247,7 @@ def _flops_at(model: Model, own: float, length: float, tokens: float, catalog: C
     if made is None or abs(stored / made.flops_per_token(own) - 1) > SAME_FLOPS:
         # Padding, adapters or a structure that is not described.
         why = f": the FLOPs of {model.id} are known only for sequences of {own:,.0f} tokens"
-        raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample",)))
+        raise IngestError(Message(Option("sequence_length"), why, supply=("flops_per_sample", "samples_per_second")))
     flops = made.flops_per_token(length) * tokens
     return Value(flops, "FLOP/sample", "arithmetic", "derived", f"rows of {model.id}", note=_NOTE.format(length=length))
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
 _LABELS = (
     r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
-    r"(?:.*[ :,])?(?:g|gpu_)model=([a-z][^:,]*).*",  # PBS and LSF
+    r"(?:.*[ :,=])?(?:g|gpu_?)(?:model|type|name)[=:]([a-z][^:, ]*).*",  # PBS, LSF, Grid Engine and features
     r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
     r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
-    r"--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
+    r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:-c|--constraint|(?:active)?features)[= ]([a-z][^,&|()\[\]]*)",
+    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^|()\[\]]*)",
 )
 #: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
@@ -26,13 +26,14 @@ _WRAPPINGS = (
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
     r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
     r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
-    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +(.+)",  # what HIP reports, after the architecture
+    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
+    r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
     r"(.+?) ?\(uuid:.*\)?",
     *_LABELS,
-    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/[a-z0-9._-]+ ?[=:] ?(.+)",  # labels of Kubernetes
+    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=:] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r".*\bgpu_name=([^ ]+).*",  # Vast
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-]?)?(?:series|model|name|type) ?[:=] ?(.+)",  # card series: …, instanceType: …
+    r"(?:.*[ ,=])?type=(nvidia[^,]+),count.*",  # gcloud
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-])*[a-z]*(?:series|model|name|type) ?[:=|] ?(.+)",  # card series: …, instanceType: …
     r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
@@ -52,7 +53,7 @@ _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
@@ -66,7 +67,7 @@ _BESIDE = (
 )
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
+            "grid", "r", "tm", "mem", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -97,7 +98,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     found = re.sub(r"_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
-            found = whole[1].strip()
+            found = next(filter(None, whole.groups()), "").strip()
     return found
 
 

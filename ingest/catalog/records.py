@@ -217,6 +217,7 @@ class Gpu(Entry):
     guidance_levels: tuple[str, ...] = TEXTS  # ids of the levels that may be the floor of a site, the lowest first
     guidance_like: str = TEXT  # id of the GPU whose guidance holds per GPU where none is published for this one
     gpus_per_node: Value | None = value("GPU/node")  # if the catalog has no such node
+    untrained: str = TEXT  # why nothing is trained on it, of an accelerator for inference
 
 
 #: the node type of a cluster without GPUs, which loads and prepares data

@@ -41,7 +41,7 @@ ABSENT = object()  # What no text contains: `None` is the content of an empty on
 
 
 class Kind(NamedTuple):
-    """The kind of a file, for messages, and the command that writes a template of it."""
+    """The kind of a file, for messages, and the command that writes a template of it, or whose help tells of it."""
 
     name: str
     template: str
@@ -143,7 +143,8 @@ def _compose(text: str, path: Path, kind: Kind = ENTRY) -> Any:
         problem = getattr(error, "problem", None) or "nested too deeply, or a control character"
         raise CatalogError(f"{path}:{line}: not readable as YAML: {problem}, expected {kind.name}") from None
     if node is None:
-        raise CatalogError(f"{path}: empty, expected {kind.name} (`{kind.template}` writes a template)")
+        how = "names them" if kind.template.endswith("--help") else "writes a template"
+        raise CatalogError(f"{path}: empty, expected {kind.name} (`{kind.template}` {how})")
     return node
 
 

@@ -90,7 +90,7 @@ def instead_of(option: str, known: Mapping[str, Collection[str]], value: str = "
 
     written = re.sub("[-_./]", "", option).lower()
     spelt = spellings(option)
-    if (ours := option.replace("_", "-").lower()) in known:
+    if (ours := option.replace("_", "-").lower().replace("isation", "ization")) in known:
         return _line(option, ours)
     meant_anywhere = [f"--{one}" for one in _meant(spelt, known)]
     called = [f"--{one}" for one in meant_by("options", spelt[0]) if f"--{one}" in known]
@@ -291,7 +291,10 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     """The line for an option that a command does not have: the one that is meant, the commands that have it, or the help."""
     if ctx is None:
         return f"no such option '{option}'"
-    words = ctx.meta.get(_WORDS, [])
+    # `--gres=gpu:8` is `--gres gpu:8`.
+    words = [
+        part for one in ctx.meta.get(_WORDS, []) for part in (one.split("=", 1) if one.startswith(f"{option}=") else [one])
+    ]
     if len(option) == 2:  # of `-tp 8` the parser names the first letter, of `-var` the first that is no flag
         option = next((one for one in words if re.fullmatch(f"-(?=..)[a-z]*{option[1]}[a-z-]*", one)), option)
     value = next((after for before, after in pairwise(words) if before == option and not after.startswith("--")), "")
@@ -340,7 +343,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     exact = begun and bool(meant_by("quantities", spelt[0]))  # `--nproc_per_node 8` is no `--gpus 8`, as `nproc` is
     unmeant = unfit or exact or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
     if is_quantity(quantity) and "--set" in known and unmeant:
-        return _line(option, f"--set {quantity}={value or 'VALUE'}")
+        number = value if value[:1].isdigit() else next(iter(meant_by("bytes of an element", value.lower())), "VALUE")
+        return _line(option, f"--set {quantity}={number}")
     every = [name for one in ctx.command.params for name in one.opts]
     for meant in _meant(spelt) if value else ():  # `--quantization awq` are `--weight-bits 4`
         own, hint = _taking(value, "refused", every, f"--{meant}")
@@ -397,10 +401,12 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(command_instead_of(args[0], COMMANDS, args[1:]))
         args = with_units(args)
-        if args[0] == "explain":  # a label without quotes
+        if args[0] == "explain" and len(args) > 1:  # a name or a label without quotes, or the first words of one
             labels = [label_of(one) for one in loaded(ingest._PLACES["bw"]).QUESTION.names]
-            many = next((end for end in range(len(args), 2, -1) if " ".join(args[1:end]).lower() in labels), 2)
-            args[1:many] = [" ".join(args[1:many])] if args[1:] else []
+            begins = {end: " ".join(args[1:end]).lower() for end in range(2, len(args) + 1)}
+            many = max([2, *(end for end, one in begins.items() if any(label.startswith(one) for label in labels))])
+            named = max([2, *(end for end, one in begins.items() if is_quantity(one.replace(" ", "_")))])
+            args[1 : max(many, named)] = ["_".join(args[1:named]) if named > many else " ".join(args[1:many])]
         ctx.meta[_WORDS] = args
         if any(word.startswith(tuple(_DASHES)) for word in args):
             meant = [re.sub(f"^[{_DASHES}]-?(?=[a-z])", "--", word) for word in args]

@@ -481,6 +481,8 @@ def in_words(words: Sequence[str], asked: str = "", taken: Collection[str] = ())
     # What no command of these takes is a rate that storage has: `feed` tells what it does to GPUs.
     others = [] if asked else [*votes, *["feed"] * ("/s" in "".join(numbers)), *["fit"] * (command != "plan --new")]
     tried = [one for one in (command, *others) if one.partition(" --")[0] in COMMANDS]
+    if not asked and command in COMMANDS and "gpu" not in {str(one.name) for one in command_of(command).params}:
+        given.pop("gpu", None)  # `rl qwen3-8b h100`
     lines = [line_of(one, {**given}, numbers, files, taken) for one in tried]
     return next(filter(None, lines), "" if asked or numbers else command)
 
@@ -523,6 +525,7 @@ def line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: 
         taking.sort(key=lambda one: one != "nodes" or not {"node"} & {*given, *taken})  # `8 dgx h100` are 64 GPUs
         given[next(iter(taking), "")] = number
     places = [str(one.name).removesuffix("_word") for one in params if isinstance(one, click.Argument)]
+    places, options = (["model"], {*options, "model"}) if places == ["source"] else (places, options)
     if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
         given = {"model": "MODEL", **given}
     by_place = [given.pop(one) for one in WORDS if one in given and one in {*places} & options and places[0] in WORDS]

@@ -104,6 +104,8 @@ def counted_exactly(
     total = totals.total
     if not total.files and not partial:
         raise IngestError(nothing_counted(named, totals.skipped.named))
+    if not total.text_bytes and not partial:
+        raise IngestError(f"{named}: {total.files:,} file{'s hold' if total.files > 1 else ' holds'} no text, expected some")
     given = {name: Input(getattr(total, column), origin="measured") for name, column in COUNTED.items()}
     given["files_skipped"] = Input(totals.skipped.count, origin="measured")
     given["documents_skipped"] = Input(totals.parts.documents, origin="measured")

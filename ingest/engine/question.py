@@ -99,8 +99,12 @@ class Argument(NamedTuple):
 
     @property
     def states(self) -> set[str]:
-        """The quantities that it states."""
-        return {self.declared.quantity, *self.declared.sets.split()} - {""} if self.declared is not None else set()
+        """The quantities that it states; a number also what has its own name."""
+        one = self.declared
+        if one is None or self.place:
+            return set()
+        number = (one.quantity or one.sets or one.metavar == "N") and not one.choices and self.kind is not bool
+        return {one.quantity, *one.sets.split(), self.name if number else ""} - {""}
 
 
 def arguments_of(function: Any) -> dict[str, Argument]:

@@ -156,56 +156,32 @@ class LoaderOptions(TypedDict, total=False):
         Amount,
         option("Batches requested ahead for each worker; {default} by default.", quantity="loader_prefetch", usual=DEFAULTS),
     ]
-    batch: Annotated[
-        Amount,
-        option(
-            f"Samples per GPU and step; by default those of {{default}}, or {USUAL_BATCH} where the FLOPs of a sample are not "
-            "known.",
-            quantity="samples_per_step",
-            usual=display(USUAL_STEP_FLOPS, "FLOP"),
-        ),
-    ]
-    latency: Annotated[
-        Amount,
-        option(
-            "Mean time to open and read one sample, such as 5ms; by default, its share of {default}.",
-            "TIME",
-            quantity="sample_read_seconds",
-            usual=f"{OPENED} for a file, and {STREAMED}",
-        ),
-    ]
-    latency_cv: Annotated[
-        Amount,
-        option(
-            "Standard deviation of the latency over its mean; {default} by default.",
-            quantity="sample_read_variation",
-            usual=DEFAULTS,
-        ),
-    ]
+    batch: Annotated[Amount, option(
+        f"Samples per GPU and step; by default those of {{default}}, or {USUAL_BATCH} where the FLOPs of a sample are not "
+        "known.", quantity="samples_per_step", usual=display(USUAL_STEP_FLOPS, "FLOP"))]  # fmt: skip
+    latency: Annotated[Amount, option(
+        "Mean time to open and read one sample, such as 5ms; by default, its share of {default}.",
+        "TIME", quantity="sample_read_seconds", usual=f"{OPENED} for a file, and {STREAMED}")]  # fmt: skip
+    latency_cv: Annotated[Amount, option(
+        "Standard deviation of the latency over its mean; {default} by default.",
+        quantity="sample_read_variation", usual=DEFAULTS)]  # fmt: skip
     read_bandwidth: Annotated[
         Amount, option("Read bandwidth that storage gives to the job.", "RATE", quantity="feed_read_bandwidth")
     ]
-    decode_time: Annotated[
-        Amount,
-        option(
-            "Time of one core to decode and augment one sample; that of the catalog by default.",
-            quantity="sample_decode_seconds",
-        ),
-    ]
+    decode_time: Annotated[Amount, option(
+        "Time of one core to decode and augment one sample; that of the catalog by default.",
+        quantity="sample_decode_seconds")]  # fmt: skip
     decoder: Annotated[
         str | None, option("Id of a decoder of the catalog: torchvision or pillow on CPU cores, nvjpeg on the GPU.")
     ]
     cores: Annotated[Amount, option("CPU cores of a node that decode.", quantity="cores_per_node")]
-    cache: Annotated[
-        str | None,
-        option(
-            "lru, pinned or partitioned: a cache on the nodes that serves later epochs; staged: copies made before.",
-            choices=CACHES.keys(),
-        ),
-    ]
+    cache: Annotated[str | None, option(
+        "lru, pinned or partitioned: a cache on the nodes that serves later epochs; staged: copies made before.",
+        choices=CACHES.keys())]  # fmt: skip
     cache_memory: Annotated[Amount, option("Bytes of that cache on one node.", quantity="job_cache_bytes")]
     # It belongs to the rate of the job, as in `bw`.
-    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node, in every epoch.", "F")]
+    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node, in every epoch.", "F",
+                                        sets="cache_hit_fraction later_hit_share node_cache_hit")]  # fmt: skip
     epochs: Annotated[Amount, option("Epochs of the job; {default} by default.", quantity="job_epochs", usual=DEFAULTS)]
     shuffle: Annotated[
         str | None, option("buffer=N samples of each worker, block=N samples, or global: what a permutation asks of storage.")
@@ -215,35 +191,19 @@ class LoaderOptions(TypedDict, total=False):
     context_parallel: Annotated[
         Amount, option("Ranks over which a sequence is distributed, for megatron.", quantity="context_parallel")
     ]
-    utilization: Annotated[
-        Amount,
-        option(
-            "Accelerator utilization that is required: the command exits with 3 below it. Where it is not given, the workers "
-            "for {default} are shown.",
-            "F",
-            quantity="accepted_utilization",
-            usual=f"{ACCEPTED}%",
-        ),
-    ]
+    utilization: Annotated[Amount, option(
+        "Accelerator utilization that is required: the command exits with 3 below it. Where it is not given, the workers "
+        "for {default} are shown.", "F", quantity="accepted_utilization", usual=f"{ACCEPTED}%")]  # fmt: skip
     from_observation: Annotated[
         str | Path | None,
         option("The JSON of `ingest observe` of a job that waits for its loader; every option replaces what it saw."),
     ]
-    stalled_by: Annotated[
-        str,
-        option(
-            "What the observed job waits for: latency of single reads, or bandwidth that all of them share.",
-            default=CAUSES[0],
-            choices=CAUSES,
-        ),
-    ]
-    latency_factor: Annotated[
-        Amount,
-        option(
-            "Latency of the storage over that of the observed job, such as 2 for reads that take twice as long.",
-            quantity="latency_factor",
-        ),
-    ]
+    stalled_by: Annotated[str, option(
+        "What the observed job waits for: latency of single reads, or bandwidth that all of them share.",
+        default=CAUSES[0], choices=CAUSES)]  # fmt: skip
+    latency_factor: Annotated[Amount, option(
+        "Latency of the storage over that of the observed job, such as 2 for reads that take twice as long.",
+        quantity="latency_factor")]  # fmt: skip
     steps: Annotated[
         Amount, option("Steps of a simulated run; {default} by default.", quantity="simulated_steps", usual=DEFAULTS)
     ]

@@ -21,9 +21,9 @@ from ingest.units import written_in_file
 
 #: command -> the parts of an entry that it asks about, the nearest first
 PARTS = {
-    "bw": ("",), "fit": ("",), "feed": ("loader.", ""), "train": ("", "checkpoint."), "offload": ("offload.", ""),
-    "checkpoint": ("checkpoint.", ""), "goodput": ("checkpoint.", ""), "memory": ("checkpoint.", ""),
-    "rl": ("rl.", "checkpoint.", ""),
+    "bw": ("",), "explain": ("",), "fit": ("",), "feed": ("loader.", ""), "train": ("", "checkpoint."),
+    "offload": ("offload.", ""), "checkpoint": ("checkpoint.", ""), "goodput": ("checkpoint.", ""),
+    "memory": ("checkpoint.", ""), "rl": ("rl.", "checkpoint.", ""),
 }  # fmt: skip
 #: Words that mean another thing in each part, as in a site: precision of the arithmetic, of saved weights, of published ones.
 #: An option of that name stands in the nearest part alone, one with the prefix in that of the checkpoints.

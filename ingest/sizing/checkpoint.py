@@ -75,7 +75,7 @@ USUAL_READERS = "unique"
 class JobSizeOptions(TypedDict, total=False):
     """The size of a job."""
 
-    gpus: Annotated[Amount, option("GPUs of the job.", quantity="gpus")]
+    gpus: Annotated[Amount, option("GPUs of the job.", quantity="gpus", sets="gpus nodes")]
     nodes: Annotated[Amount, NODES]
 
 
@@ -330,7 +330,7 @@ def saved_checkpoints(
     kind = composed(optimizer_of(usual["optimizer"], catalog), None if written is None else optimizer_of(written, catalog))
     trained = Trained.of(asked, sized, kind)
     gpu = asked.get("gpu")
-    card, node = machine_of(gpu, None, catalog)
+    card, node = machine_of(gpu, None, catalog, trains=True)
     if card is not None and usual["precision"] == "bf16" and {"bf16", "fp16"} & {*card.peak_flops} == {"fp16"}:
         usual["precision"] = "fp16"
     width = precision or usual["precision"]

@@ -79,7 +79,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     if own is not None:
         evidence_ladder.check_own_rates(catalog, own)
     rates = PublishedRates(own, catalog, job.batch_tokens or batch_of(job.settings)) if own is not None else None
-    gpu, node = machine_of(job.gpu, job.node, catalog)
+    gpu, node = machine_of(job.gpu, job.node, catalog, "samples_per_second" not in job.numbers)
     # A utilization that users state is a share of the 16-bit peak, as is that of a class.
     share = "efficiency" in job.numbers or UTILIZATION in job.settings
     guidance = catalog.referred(Storage, gpu.guidance, by=gpu.path) if gpu is not None and gpu.guidance else None

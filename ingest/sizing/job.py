@@ -90,7 +90,9 @@ class EvidenceOptions(TypedDict, total=False):
     achieved: Annotated[
         Amount, option("Achieved FLOP/s per GPU, such as '35 TFLOP/s'.", "RATE", quantity="achieved_flops_per_gpu")
     ]
-    samples_per_second: Annotated[Amount, option("Samples/s per GPU from your own measurement.", quantity=RATE)]
+    samples_per_second: Annotated[Amount, option(
+        "Samples/s per GPU from your own measurement.", quantity=RATE,
+        sets="samples_per_second samples_per_second_per_gpu")]  # fmt: skip
     sequence_length: Annotated[Amount, option(
         "Tokens of one sequence of a language model, such as 131072; the FLOPs of attention grow with it.",
         quantity="sequence_length")]  # fmt: skip
@@ -122,7 +124,9 @@ class ServedOptions(RateOptions, total=False):
     utilization: Annotated[
         Amount, option("Accelerator utilization to accept, such as 0.9.", "F", quantity="accelerator_utilization")
     ]
-    cache_hit: Annotated[Amount, option("Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction")]
+    cache_hit: Annotated[Amount, option(
+        "Share of reads served by a cache on the node.", "F", quantity="cache_hit_fraction",
+        sets="cache_hit_fraction node_cache_hit")]  # fmt: skip
 
 
 class NodesOptions(TypedDict, total=False):
@@ -459,7 +463,8 @@ def _of_text(job: Job, model: Model | None) -> dict[str, Input]:
     ratio, given = job.bytes_per_token, job.settings.get("tokens_per_sample")
     stored = model.tokens_per_sample if model is not None else None
     if model is not None and stored is not None and given not in (None, stored.value):
-        what = f": found {given:,.0f}, but one sample of {model.id} has {stored.value:,.0f} tokens"
+        held = "is one token" if stored.value == 1 else f"has {stored.value:,.0f} tokens"
+        what = f": found {given:,.0f}, but one sample of {model.id} {held}"
         raise option_error("set.tokens_per_sample", Message(what, supply=("sequence_length",)))
     if ratio is None:
         return {}

@@ -114,7 +114,8 @@ class LayoutOptions(TypedDict, total=False):
     """The machine, and how a model is cut over its GPUs."""
 
     node: Annotated[str | None, NODE]
-    gpus: Annotated[Amount, option("GPUs of the job; by default the fewest that hold the model.", quantity="gpus")]
+    gpus: Annotated[Amount, option(
+        "GPUs of the job; by default the fewest that hold the model.", quantity="gpus", sets="gpus nodes")]  # fmt: skip
     nodes: Annotated[Amount, NODES]
     tensor_parallel: Annotated[
         Amount, option("GPUs that share a layer; {default} by default, any with --search.", quantity="tensor_parallel")
@@ -299,7 +300,7 @@ def memory(
         one_of("--loss", asked["loss"], LOSSES)
     places = places_of(stage, offload)
     size = size_of(model, catalog, settings)
-    card, inside = machine_of(named, node, catalog)
+    card, inside = machine_of(named, node, catalog, trains=True)
     assert card is not None
     machine = from_fields({"memory_bytes_per_gpu": card.memory_bytes})
     if gpu is None and node is None:

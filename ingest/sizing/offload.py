@@ -141,28 +141,17 @@ class TrainingOptions(TypedDict, total=False):
     """The machine, and what lies where while a model trains."""
 
     node: Annotated[str | None, NODE]
-    gpus: Annotated[Amount, option("GPUs of the job; one node by default.", quantity="gpus")]
+    gpus: Annotated[Amount, option("GPUs of the job; one node by default.", quantity="gpus", sets="gpus nodes")]
     nodes: Annotated[Amount, NODES]
-    batch: Annotated[
-        Amount,
-        option(
-            "Sequences on each GPU in one step, with inference those of the whole job; {default} by default.",
-            quantity="sequences_per_gpu",
-            usual=DEFAULTS,
-        ),
-    ]
+    batch: Annotated[Amount, option(
+        "Sequences on each GPU in one step, with inference those of the whole job; {default} by default.",
+        quantity="sequences_per_gpu", sets="batch inference_sequences", usual=DEFAULTS)]  # fmt: skip
     sequence_length: Annotated[
         Amount, option("Tokens of one sequence; {default} by default.", quantity="sequence_length", usual=DEFAULTS)
     ]
-    parameters: Annotated[
-        str | None,
-        option(
-            "Tier of the weights: gpu, cpu, nvme, storage, or {default} (default) for the fastest tiers with room.",
-            "WHERE",
-            usual=FILL,
-            choices=TIER_WORDS,
-        ),
-    ]
+    parameters: Annotated[str | None, option(
+        "Tier of the weights: gpu, cpu, nvme, storage, or {default} (default) for the fastest tiers with room.",
+        "WHERE", usual=FILL, choices=TIER_WORDS)]  # fmt: skip
     gradients: Annotated[str | None, option("Tier of the gradients.", "WHERE", choices=TIER_WORDS)]
     optimizer_states: Annotated[str | None, option("Tier of the optimizer states.", "WHERE", choices=TIER_WORDS)]
     activations: Annotated[str | None, option("Tier of the activation checkpoints.", "WHERE", choices=TIER_WORDS)]
@@ -170,42 +159,21 @@ class TrainingOptions(TypedDict, total=False):
         str | None, option("Id in the catalogs of the bytes per parameter; {default} by default.", "ID", usual=USUAL_RECIPE)
     ]
     storage: Annotated[str | None, option("Id of drives, for the NVMe of each node, or of a shared storage system.", "ID…")]
-    units: Annotated[
-        Amount,
-        option(
-            "Drives of each node, or units of the shared system; {default} by default.",
-            usual=str(USUAL_UNITS),
-            sets="offload_storage_units",
-        ),
-    ]
-    efficiency: Annotated[
-        Amount,
-        option(
-            "Share of the dense peak that compute alone reaches; that of language models by default.",
-            "F",
-            quantity="model_flops_utilization",
-        ),
-    ]
-    target: Annotated[
-        Amount,
-        option(
-            "Step efficiency for which bandwidth is sized; {default} by default.",
-            "F",
-            quantity="offload_target",
-            usual=DEFAULTS,
-        ),
-    ]
+    units: Annotated[Amount, option(
+        "Drives of each node, or units of the shared system; {default} by default.",
+        usual=str(USUAL_UNITS), sets="offload_storage_units")]  # fmt: skip
+    efficiency: Annotated[Amount, option(
+        "Share of the dense peak that compute alone reaches; that of language models by default.",
+        "F", quantity="model_flops_utilization")]  # fmt: skip
+    target: Annotated[Amount, option(
+        "Step efficiency for which bandwidth is sized; {default} by default.",
+        "F", quantity="offload_target", usual=DEFAULTS)]  # fmt: skip
     no_recompute: Annotated[bool, option("Keep all activations instead of recomputing them.", default=False)]
     no_overlap: Annotated[bool, option("Let compute wait for every transfer.", default=False)]
     largest: Annotated[bool, option(f"The largest model that GPUs, hosts and drives of the nodes {SHAPES}", default=False)]
-    optimizer_on_gpu: Annotated[
-        str | None,
-        option(
-            "every=K updates each K-th part of the states on the GPU, auto takes the best K.",
-            "every=K|auto",
-            choices=("auto", "every="),
-        ),
-    ]
+    optimizer_on_gpu: Annotated[str | None, option(
+        "every=K updates each K-th part of the states on the GPU, auto takes the best K.",
+        "every=K|auto", choices=("auto", "every="))]  # fmt: skip
 
 
 class OffloadOptions(TrainingOptions, InferenceOptions, SessionOptions, CommonOptions, total=False):
@@ -256,7 +224,7 @@ def offload(
             raise option_error(name, f": found {found} --inference, expected {expected} it")
     used = gpu or (None if node else USUAL_GPU)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=used, node=node, settings=settings)
-    card, inside = machine_of(used, node, catalog)
+    card, inside = machine_of(used, node, catalog, trains=not infers)
     assert card is not None
     for name in BESIDE_SESSIONS if serves else (*FOR_SESSIONS, "hit"):
         if name in stated and serves:

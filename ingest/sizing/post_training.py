@@ -206,7 +206,9 @@ class TrainerOptions(TypedDict, total=False):
         "grpo (policy and reference), ppo (and critic and reward model) or dpo (policy and reference, no rollouts); "
         "--set frozen_models=0 where no reference is held.",
         "NAME", default=USUAL_ALGORITHM, choices=ALGORITHMS.keys())]  # fmt: skip
-    trainer_gpus: Annotated[Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus")]
+    trainer_gpus: Annotated[
+        Amount, option("GPUs that train, for checkpoints.", quantity="trainer_gpus", sets="trainer_gpus gpus")
+    ]
     optimizer: Annotated[str | None, option("Optimizer of the trainer, as of `checkpoint`.", "ID")]
     interval: Annotated[Amount, option("Time between checkpoints, as of `checkpoint`.", "TIME", sets="checkpoint_interval")]
 

@@ -35,10 +35,11 @@ MOST_FILES = 10_000
 CONFIG = "config.json"
 
 
-def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu | None, Node | None]:
+def machine_of(gpu: str | None, node: str | None, catalog: Catalog, trains: bool = False) -> tuple[Gpu | None, Node | None]:
     """Return the GPU and the node type: as named, or the one that the other implies.
 
-    Raises UsageError: a node that carries another GPU, or a number of GPUs beside their kind that is not that of a node.
+    Raises UsageError: a node that carries another GPU, or a number of GPUs beside their kind that is not that of a node; or
+    that `trains` on an accelerator for inference.
     """
     card = catalog.get(Gpu, gpu) if gpu else None
     inside = catalog.get(Node, node) if node else None
@@ -48,6 +49,8 @@ def machine_of(gpu: str | None, node: str | None, catalog: Catalog) -> tuple[Gpu
         raise option_error("node", f": {inside.id} has {inside.gpu}, not {card.id}; expected a node with that GPU, or no --gpu")
     elif inside is None and card is not None and card.usual_node:
         inside = catalog.referred(Node, card.usual_node, by=card.path)
+    if trains and card is not None and card.untrained:
+        raise option_error("gpu" if gpu else "node", f": {card.id} is for inference: {card.untrained}")
     count = counted(gpu or "")
     if count and card is not None and all(count != each.value for each in gpus_in_node(card, inside).values()):
         kind = f": found '{gpu}', expected the kind alone ({card.id})"

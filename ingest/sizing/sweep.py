@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -272,12 +272,11 @@ def sweep(
     asked: dict[str, Any] = {**filled(SweepOptions, options, "sweep")}
     catalogs, nodes = asked.pop("catalogs"), asked.pop("nodes")
     written: dict[str, Any] = {**axes} if isinstance(axes, Mapping) else {}
-    for axis in () if isinstance(axes, Mapping) else axes:
+    for axis, after in () if isinstance(axes, Mapping) else pairwise([*axes, ""]):
         name, equals, values = axis.partition("=")
         if not equals:
-            raise UsageError(
-                f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c, and options such as --model {axis}"
-            )
+            meant = f"; did you mean '{axis}={after}'?" if is_quantity(axis) else f", and options such as --model {axis}"
+            raise UsageError(f"sweep: found '{axis}', expected NAME=from..to*k or NAME=a,b,c{meant}")
         if name.strip() in {"model", "gpu", *SweepOptions.__annotations__} and not is_quantity(name.strip()):
             raise UsageError(f"sweep: found '{axis}', which is an option: --{name.strip().replace('_', '-')} {values}")
         if name.strip() in written:

@@ -228,7 +228,7 @@ def train(
     numbers = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     fixed = {**numbers, **settings}
     _check(model, fixed)
-    card, node = machine_of(gpu, asked["node"], catalog)
+    card, node = machine_of(gpu, asked["node"], catalog, trains=True)
     rate = saved = None
     kept = settings
     if "gpu_hours" not in fixed:

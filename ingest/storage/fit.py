@@ -362,7 +362,7 @@ def _results(
         elif quantity in of_nodes:
             unknown[name] = of_nodes[quantity]
         elif computed is None or (name == "units_required" and not computed.value):
-            unknown[name] = f"the inputs of {quantity.replace('_', ' ')} are not known"
+            unknown[name] = "not known of this system"
         else:
             found[name] = computed
     return found, unknown

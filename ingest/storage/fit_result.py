@@ -28,9 +28,9 @@ RESULTS = {
     "units_required": "units_required",
     "usable_bytes": "required_usable_bytes",
     "raw_bytes": "required_raw_bytes",
-    "units_usable_bytes": "units_usable_bytes",
     "read_bandwidth_available": "read_bandwidth_available",
     "write_bandwidth_available": "write_bandwidth_available",
+    "units_usable_bytes": "units_usable_bytes",
 }
 _CEILINGS = [one.ceiling for one in (*data_path.LOCAL, *data_path.REMOTE, *data_path.ASKED_FIRST, data_path.UNITS)]
 #: What `fit` answers of one system: the ceiling of each layer, and what follows from them.

@@ -251,22 +251,12 @@ def test_nothing_is_cut_or_coloured_in_a_pipe(run, run_process):
 @pytest.mark.parametrize(
     "words",
     [
-        JOB,
-        ("bw", "--model", "resnet50", "--gpu", "h100"),
-        ("explain", "ingest_bandwidth_per_job", *JOB[1:]),
-        ("bw", "--model", "cosmoflow,unet3d", "--gpu", "h100,mi300x", "--nodes", "1,128"),
-        ("sweep", "nodes=1..64*2", "--model", "cosmoflow", "--gpu", "h100"),
-        ("catalog", "list", "gpus"),
-        ("catalog", "show", "resnet50"),
-        pytest.param(("validate",), marks=pytest.mark.slow),
-        ("validate", "ibrahim"),
-        ("--help",),
-        ("bw", "--help"),
+        *table("cli/cases.yaml")["a_terminal_of_80_columns_gets_no_longer_line"],
+        pytest.param("validate", marks=pytest.mark.slow),
     ],
-    ids=" ".join,
 )
 def test_a_terminal_of_80_columns_gets_no_longer_line(words):
-    shown = terminal(*words)
+    shown = terminal(*words.split())
     assert len(shown.splitlines()) > 5
     assert [line for line in shown.splitlines() if len(re.sub(r"\x1b\[[0-9;]*m", "", line)) > 80] == []
 

@@ -143,7 +143,7 @@ def test_what_is_typed_overrides_the_file_and_is_saved(file, run, tmp_path):
     assert yaml.safe_load(saved.read_text(encoding="utf-8")) == {**kept, "options": {"gpus": 64}}
 
 
-@pytest.mark.parametrize("command", sorted({*OF_A_JOB} - {"feed", "fit", "rl"}))
+@pytest.mark.parametrize("command", sorted({*OF_A_JOB} - {"explain", "feed", "fit", "rl"}))
 def test_a_saved_job_says_its_model_to_all_commands(command, run, tmp_path):
     saved = tmp_path / "saved.yaml"
     typed = {"train": ["--tokens", "1T"], "offload": ["--batch", "1"]}.get(command, [])

@@ -71,12 +71,15 @@ def fits_page(found: Fits, in_full: bool = False) -> Page:
     sections.append(Section("Not turned: plan again with other values", lines=left_out, detail="input"))
     first = found.systems[0] if found.systems else None
     decided = (_failing(first) or _units(first) or first.question) if first is not None else ""
-    # One row per system in base units.
-    table: list[tuple[object, ...]] = [("storage", "class", "fits", "verdict", "bottleneck", *found.RESULTS, "question")]
+    # One row per system in base units; a column that was added later stands behind the others.
+    *older, last = found.RESULTS
+    table: list[tuple[object, ...]] = [("storage", "class", "fits", "verdict", "bottleneck", *older, "question", last)]
     for one in found.systems:
         known = (one.results.get(name) for name in found.RESULTS)
-        values = (None if item is None else item.value for item in known)
-        table.append((one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values, one.question))
+        *values, least = (None if item is None else item.value for item in known)
+        table.append(
+            (one.entry.id, one.entry.family, HOLDS[one.fits], one.verdict, one.bottleneck, *values, one.question, least)
+        )
     answer = fits_line(found, decided, _counts(found), _amount(first), [f"{one.name}: {one.state}" for one in offers])
     return page_of(fits_title(found), sections, table, answer)
 
