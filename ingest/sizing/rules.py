@@ -85,8 +85,8 @@ def _said(what: str, **words: str | Sequence[str]) -> dict[str, Any]:
 _NOT_MEASURED = ("given", "emulated", "transferred", "efficiency", "peak")
 
 _STEP_READS = (
-    "what does a step read of a sample? Samples have {shown}, its rate was measured on {at_most}: a loader that reads a crop, "
-    "a tile or a clip, or draws many patches of one volume, reads less than the file. ")  # fmt: skip
+    "what does a step read of a sample? Samples have {shown}, those that its rate was measured on are over 4 times apart: a "
+    "loader that reads a crop, a tile or a clip, or draws many patches of one volume, reads less than the file. ")  # fmt: skip
 
 ROWS = (
     # Refusals: a requirement that was stated is not met, or a site cannot be.
@@ -392,8 +392,8 @@ ROWS = (
          supply=("files", "file_bytes", "samples_per_file")),
     Rule("W38", 38, **_said("growth: the published factors apply to recommenders only; jobs without growth: {jobs}",
                             growth="published")),
-    Rule("W70", 42, "sequence_length", ">", "longest_sequence", subject="sequence_length",
-         text=": {shown} are more than {at_most}, as far as the positions of {model} reach"),
+    Rule("W70", 42, "sequence_length", ">", "longest_sequence",
+         text="sequences of {shown} are longer than {at_most}, as far as the positions of {model} reach"),
     Rule("W71", 20, **_said("activations, logits and buffers are not counted: training takes more memory and more GPUs than "
                             "these model states", activations="not counted"), supply=("sequence_length", "residual")),
     Rule("W72", 21, "total_bytes_per_gpu", ">", "memory_bytes_per_gpu", at_high_end=True,
