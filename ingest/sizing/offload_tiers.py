@@ -446,18 +446,17 @@ def _structure(made: Architecture) -> dict[str, Input]:
     # Encoders are read once, with the prompt: decoding finds what they yield in the cache. Tokens pass those of text alone.
     aside = [row for row in made.weights if row.positions or row.kind in ("vision", "audio")]
     encoders = {*aside, *(row for row in made.weights if row.name.startswith("encoder.") and row.kind not in UNTRAINED)}
-    counted: dict[str, float] = {
-        "layers": made.layers,
-        "parameters_active": made.parameters_active - sum(row.parameters_active for row in aside),
-        "encoder_weights_share": sum(row.parameters for row in encoders) / made.parameters_trained,
-        "encoder_parameter_passes": sum(row.multiply_adds * row.positions for row in aside),
-    }
+    unread = sum(row.parameters for row in encoders) / made.parameters_trained
+    passed = made.parameters_active - sum(row.parameters_active for row in aside)
+    once = sum(row.multiply_adds * row.positions for row in aside)
+    counted: dict[str, float] = {"layers": made.layers, "parameters_active": passed, "encoder_weights_share": unread,
+                                 "encoder_parameter_passes": once}  # fmt: skip
     if experts:
         routed = sum(row.parameters for row in experts)
         visited = sum(row.parameters_active for row in experts)
         counted |= {"routed_weights_share": routed / made.parameters_trained, "expert_share_of_token": visited / routed}
     found = {name: derived(value, f"rows of {made.id}") for name, value in counted.items()}
-    rest = Input(1 - counted["encoder_weights_share"], note="no experts: a step reads all weights but those of encoders")
+    rest = Input(1 - unread, note="no experts: a step reads all weights but those of encoders")
     return {**found, **({"expert_read_excess": EXPERTS_READ} if experts else {"decode_weights_share": rest})}
 
 
@@ -496,12 +495,11 @@ def _warnings(
         found.append(finding("W93", words={"kv": "off the GPU"}))
     routing, step = known.given.get("expert_read_excess"), known.find("decode_step_seconds")
     if routing is not None and routing.origin != "user":
-        number, share = known.value("decode_tokens"), known.value("decode_weights_share")
-        tokens = f"{number:,.0f} token{'s' if number > 1 else ''}"
-        found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens, share=percent(share)))
+        number, share = known.value("decode_tokens"), percent(known.value("decode_weights_share"))
+        found.append(finding("W77", known.find, tokens=f"{number:,.0f} token{'s' if number > 1 else ''}", share=share))
     waits = [known.find(name) for name in ("gpu_memory_seconds", "decode_compute_seconds")]
     if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):
         count = f"{known.value('decode_exchanges'):,.0f}"
-        found.append(finding("W78", {"gpus": known.find("gpus")}, count=count, time=display(step.value, "s")))
+        found.append(finding("W78", known.find, count=count, time=display(step.value, "s")))
     found += unknown_storage(known, results)
     yield from messages(found)

@@ -41,7 +41,6 @@ Scenario = dict[str, Any]
 Finding = tuple[str, str]
 #: Numbers that differ by less differ by the order of their sums alone.
 ROUNDED = 1e-9
-READS = frozenset({"ingest_bandwidth_per_job", "mandatory_read_bandwidth"})
 MODELS = ("resnet50", "unet3d", "cosmoflow", "retinanet", "deepcam", "bert-large", "dlrm-dcnv2", "llama3-8b", "llama3-70b")
 LLMS = ("llama3-8b", "llama3-70b", "mixtral-8x7b", "gpt-oss-20b", "deepseek-v3", "gemma3-27b", "nemotron-3-nano")
 GPUS = ("h100", "a100-80-sxm", "b200", "v100-sxm2", "mi300x")
@@ -53,15 +52,7 @@ OF_GUIDANCE = "R-GUIDE"
 #: A stated default that help or a schema names: a number, or a number in words.
 BY_DEFAULT = re.compile(r"(?:^|[;,:] )((?:[\d.]|half\b|none\b|all of it\b)[^;,:]*?) by default(?=[.;]|$)")
 IN_WORDS = {"half": "0.5", "none": "0 s", "all of it": "1"}
-#: Options of a command, what is asked of each where nothing is, and the results that never fall where it doubles.
-GROWING = {
-    "bw": (("nodes", 1, READS), ("sample_bytes", 3e4, READS), ("sample_bytes", 2e6, READS)),
-    "dataset": (("tokens", 1e12, {"dataset_bytes", "usable_bytes"}),),
-    "memory": (("sequence_length", 2048, {"total_bytes_per_gpu"}), ("micro_batch", 1, {"total_bytes_per_gpu"})),
-    "model": (("sequence_length", 1024, {"kv_cache_bytes_per_sequence", "flops_per_token"}),),
-    "offload": (("users", 50, {"kv_tier_bytes", "kv_read_bandwidth", "kv_write_bandwidth"}),),
-    "train": (("tokens", 1e12, {"gpu_hours"}),),
-}
+GROWING = yaml.safe_load(Path(__file__).with_name("growing.yaml").read_text(encoding="utf-8"))
 #: What an answer says of an option that it does not use.
 UNUSED = "changes nothing here"
 
@@ -352,22 +343,17 @@ def of_command(chance: random.Random) -> Iterator[Finding]:
         low, high = (one.value if end is None else end for end in (one.low, one.high))
         if not low * (1 - ROUNDED) <= one.value <= high * (1 + ROUNDED):
             yield "range", f"{asked}: {key}: {low}, {one.value}, {high}"
-    fixed = {"gpus": 64} if name == "memory" else {}  # without them, more are taken where one holds too little
-    for option, start, keys in GROWING.get(name, ()):
-        small = options.get(option, start)
-        amount = parse(small, "B/sample" if option == "sample_bytes" else "token", "") if isinstance(small, str) else small
+    for option, given, keys in GROWING.get(name, ()):
         try:
-            less, more = (numbers_of(_answered(name, {**fixed, **options, option: times * amount})) for times in (1, 2))
+            less, more = (numbers_of(_answered(name, {**given, **options, option: times * given[option]})) for times in (1, 2))
         except IngestError:
             continue
-        for key in keys & less.keys() & more.keys():
+        for key in {*keys} & less.keys() & more.keys():
             # More tokens may be trained in larger steps, whose rate is higher.
-            one, two = (
-                found[key][0] * found.get("samples_per_second_per_gpu", (1,))[0] ** (option == "tokens")
-                for found in (less, more)
-            )
-            if two < one * (1 - ROUNDED) or (option == "tokens" and name == "train" and not _close(two, 2 * one)):
-                yield "monotone", f"{asked}: {key} of twice {option} {amount}: {less[key][0]} and {more[key][0]}"
+            rates = [found["samples_per_second_per_gpu"][0] if key == "gpu_hours" else 1 for found in (less, more)]
+            one, two = less[key][0] * rates[0], more[key][0] * rates[1]
+            if two < one * (1 - ROUNDED) or (key == "gpu_hours" and not _close(two, 2 * one)):
+                yield "monotone", f"{asked}: {key} of twice {option} = {given[option]}: {one} and {two}"
     if chance.random() < 0.1 and name != "fit":
         yield from ((found[0], f"{asked}: {found[1]}") for found in _forms(name, options, answer))
 
