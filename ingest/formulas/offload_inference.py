@@ -63,12 +63,13 @@ computed_quantity("streamed_bytes_per_gpu",
     "Memory of a GPU through which the layers stream.",
     example="streamed_bytes_per_gpu(352e9, 2, 70, 0) / 1e9 -> 10.057142857142857")  # fmt: skip
 computed_quantity("decode_weights_share",
-    "1 - routed_weights_share * (1 - expert_share_of_token) ** (decode_tokens / single_token) * (1 - expert_read_excess)", "1",
-    "Share of the weights that one decode step reads: all but those of experts that none of its tokens visits.",
+    "1 - encoder_weights_share"
+    " - routed_weights_share * (1 - expert_share_of_token) ** (decode_tokens / single_token) * (1 - expert_read_excess)", "1",
+    "Share of the weights that one decode step reads: all but encoders, and experts that none of its tokens visits.",
     source="arithmetic", where="uniform routing to k of E experts: E·(1 − k/E)^tokens are idle",
     label="share of the weights that a decode step reads", high=1,
-    example="decode_weights_share(0.75, 8 / 128, 1, 1, 0), decode_weights_share(0.75, 8 / 128, 1, 1, 1)"
-        " -> (0.296875, 1.0)")  # fmt: skip
+    example="decode_weights_share(0, 0.75, 8 / 128, 1, 1, 0), decode_weights_share(0.4, 0.2, 8 / 128, 1, 1, 1)"
+        " -> (0.296875, 0.6)")  # fmt: skip
 computed_quantity("level_decode_weights_bytes", "level_weights_bytes * decode_weights_share", "B",
     "Weights that one decode step reads from a tier.")  # fmt: skip
 computed_quantity("level_decode_seconds",
@@ -93,9 +94,10 @@ computed_quantity("decode_compute_seconds",
     "Compute of one decode step.", source="kaplan2020", where="sec. 2.1: 2·N per token",
     label="compute of a decode step")  # fmt: skip
 computed_quantity("prefill_compute_seconds",
-    "forward_flops_per_parameter * parameters_active * inference_sequences * prompt_tokens / (achieved_flops_per_gpu * gpus)",
-    "s", "Compute of all prompts.", source="kaplan2020", where="sec. 2.1: 2·N per token",
-    label="compute of the prompts")  # fmt: skip
+    "forward_flops_per_parameter * (parameters_active * prompt_tokens + encoder_parameter_passes) * inference_sequences"
+    " / (achieved_flops_per_gpu * gpus)", "s", "Compute of all prompts, and of what an encoder reads beside them.",
+    source="kaplan2020", where="sec. 2.1: 2·N per token",
+    label="compute of the prompts", example="prefill_compute_seconds(2, 1e9, 100, 2e11, 8, 4.8e14, 1) -> 0.01")  # fmt: skip
 computed_quantity("gpu_memory_seconds",
     "(held_weights_bytes * decode_weights_share + kv_cache_bytes) / (memory_bandwidth_per_gpu * gpus)", "s",
     "Reads of GPU memory for one decode step: the weights that it needs and the key-value cache pass through it once.",

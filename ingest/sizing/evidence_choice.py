@@ -571,21 +571,21 @@ def disputed(first: EvidenceLevel, others: Callable[[], Sequence[EvidenceLevel]]
     said = {name: display(found[name].value, "sample/s", binary=False) for name in (lowest, highest)}
     words = f"{said[highest]} per GPU by {highest}, {said[lowest]} by {lowest}"
     low, high = min(one[0] for one in ends), max(one[2] for one in ends)
-    note = f"the lower of {words}"
-    supported = rate._replace(value=found[lowest].value, low=low, high=high, note=note, grade="derived")
-    return Dispute(supported, found[highest].value, words)
+    lower = rate._replace(value=found[lowest].value, low=low, high=high, note=f"the lower of {words}", grade="derived")
+    return Dispute(lower, found[highest].value, words)
 
 
 def foreign_size(model: Model | None, encoding: str | None, stated: Input | None, options: Container[str]) -> Input | None:
-    """The bytes of the samples that a rate was measured on, where stated samples are of another size; None where alike.
+    """The bytes nearest to stated samples that are alike to those that a rate was measured on; None where they are alike.
 
-    What the user says of the rate itself, by one of `options`, is not held against other samples.
+    Larger samples never need fewer bytes. What the user says of the rate, by one of `options`, is not held against others.
     """
     known = encoding_in(model, encoding)
     measured = known.stored if known is not None else None
     if stated is None or measured is None or any(one in options for one in OWN_RATES):
         return None
-    return None if 1 / ALIKE <= stated.value / measured.value <= ALIKE else evidence_ladder.from_catalog(measured)
+    nearest = min(max(stated.value, measured.value / ALIKE), measured.value * ALIKE)
+    return None if nearest == stated.value else evidence_ladder.from_catalog(measured)._replace(value=nearest, grade="derived")
 
 
 def reads_again(model: Model | None) -> bool:

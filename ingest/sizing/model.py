@@ -17,10 +17,10 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.errors import UsageError
 from ingest.sizing.job import Amount, CommonOptions, by_user, model_by_numbers, settings_of
-from ingest.sizing.offload_tiers import kept_elements, recurrent_state, windowed_cache
+from ingest.sizing.offload_tiers import beyond_reach, kept_elements, recurrent_state
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
-from ingest.sizing.rules import contradictions, finding, messages
+from ingest.sizing.rules import contradictions, messages
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
 #: Results of a model with modules that predict tokens further on.
@@ -229,9 +229,7 @@ def _attention(made: Architecture) -> list[dict[str, Any]]:
 
 
 def _warnings(made: Architecture, tokens: float) -> tuple[str, ...]:
-    reach = {"sequence_length": tokens, "longest_sequence": made.longest or None}
-    said = messages([finding("W70", reach, model=made.id), windowed_cache(made, tokens)])
-    found = [*map(str, said), *made.warnings]
+    found = [*map(str, messages(beyond_reach(made, tokens))), *made.warnings]
     sizes = {key: value for key, value in made.defaults.items() if not isinstance(value, bool) and value}
     if sizes:
         defaults = ", ".join(f"{key} = {value}" for key, value in sizes.items())

@@ -16,7 +16,7 @@ from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
-from ingest.sizing.offload_tiers import OffloadJob, compute, kept_by_attention, machine, recurrent_state, windowed_cache
+from ingest.sizing.offload_tiers import OffloadJob, beyond_reach, compute, kept_by_attention, machine, recurrent_state
 from ingest.sizing.rules import finding, messages, on_settings
 
 DEFAULTS = {
@@ -156,7 +156,7 @@ def serving(job: OffloadJob) -> Answer:
         tables,
         lambda answer: (
             *size.warnings,
-            *messages([finding("W99", words={"layers": kept}), windowed_cache(made, known.value("session_tokens"))]),
+            *messages([finding("W99", words={"layers": kept}), *beyond_reach(made, known.value("session_tokens"))]),
             *on_settings(answer, settings),
         ),
         job.sources,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypedDict
 
 from ingest.architecture.structure import Architecture
-from ingest.architecture.weight_table import CHOSEN
+from ingest.architecture.weight_table import CHOSEN, UNTRAINED
 from ingest.catalog.records import Gpu, Node, Storage, Value
 from ingest.engine.messages import Message
 from ingest.engine.question import Question, Shown, option, shown
@@ -259,9 +259,11 @@ def kept_elements(made: Architecture, tokens: float) -> list[float]:
     return kept
 
 
-def windowed_cache(made: Architecture, tokens: float) -> Finding | None:
-    """What a cache that ends at a window leaves out of so many tokens."""
-    return finding("W121", {"kv_context_tokens": tokens, "cache_window": made.cache_window or None})
+def beyond_reach(made: Architecture, tokens: float) -> tuple[Finding | None, Finding | None]:
+    """So many tokens beyond the positions of a model, and what a cache that ends at a window leaves out of them."""
+    known = {"sequence_length": tokens, "kv_context_tokens": tokens, "longest_sequence": made.longest or None,
+             "cache_window": made.cache_window or None}  # fmt: skip
+    return finding("W70", known, model=made.id), finding("W121", known)
 
 
 def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int = 1) -> list[float]:
@@ -441,14 +443,21 @@ def released_bits(bits: float, what: str) -> None:
 
 def _structure(made: Architecture) -> dict[str, Input]:
     experts = [row for row in made.weights if row.kind == "expert" and row.active < row.count]
-    counted: dict[str, float] = {"layers": made.layers, "parameters_active": made.parameters_active}
+    # Encoders are read once, with the prompt: decoding finds what they yield in the cache. Tokens pass those of text alone.
+    aside = [row for row in made.weights if row.positions or row.kind in ("vision", "audio")]
+    encoders = {*aside, *(row for row in made.weights if row.name.startswith("encoder.") and row.kind not in UNTRAINED)}
+    unread = sum(row.parameters for row in encoders) / made.parameters_trained
+    passed = made.parameters_active - sum(row.parameters_active for row in aside)
+    once = sum(row.multiply_adds * row.positions for row in aside)
+    counted: dict[str, float] = {"layers": made.layers, "parameters_active": passed, "encoder_weights_share": unread,
+                                 "encoder_parameter_passes": once}  # fmt: skip
     if experts:
         routed = sum(row.parameters for row in experts)
         visited = sum(row.parameters_active for row in experts)
         counted |= {"routed_weights_share": routed / made.parameters_trained, "expert_share_of_token": visited / routed}
     found = {name: derived(value, f"rows of {made.id}") for name, value in counted.items()}
-    whole = Input(1, note="no experts: a step reads all weights")
-    return {**found, **({"expert_read_excess": EXPERTS_READ} if experts else {"decode_weights_share": whole})}
+    rest = Input(1 - unread, note="no experts: a step reads all weights but those of encoders")
+    return {**found, **({"expert_read_excess": EXPERTS_READ} if experts else {"decode_weights_share": rest})}
 
 
 def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
@@ -479,19 +488,18 @@ def _warnings(
     known: Quantities, results: Mapping[str, Quantity], parts: Mapping[str, Part], made: Architecture
 ) -> Iterator[str]:
     found = [
-        windowed_cache(made, known.value("kv_context_tokens")),
+        *beyond_reach(made, known.value("kv_context_tokens")),
         finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")}),
     ]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):
         found.append(finding("W93", words={"kv": "off the GPU"}))
     routing, step = known.given.get("expert_read_excess"), known.find("decode_step_seconds")
     if routing is not None and routing.origin != "user":
-        number, share = known.value("decode_tokens"), known.value("decode_weights_share")
-        tokens = f"{number:,.0f} token{'s' if number > 1 else ''}"
-        found.append(finding("W77", {"decode_weights_share": share}, tokens=tokens, share=percent(share)))
+        number, share = known.value("decode_tokens"), percent(known.value("decode_weights_share"))
+        found.append(finding("W77", known.find, tokens=f"{number:,.0f} token{'s' if number > 1 else ''}", share=share))
     waits = [known.find(name) for name in ("gpu_memory_seconds", "decode_compute_seconds")]
     if step is not None and any(wait is not None and step.value <= wait.value for wait in waits):
         count = f"{known.value('decode_exchanges'):,.0f}"
-        found.append(finding("W78", {"gpus": known.find("gpus")}, count=count, time=display(step.value, "s")))
+        found.append(finding("W78", known.find, count=count, time=display(step.value, "s")))
     found += unknown_storage(known, results)
     yield from messages(found)

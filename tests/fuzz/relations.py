@@ -42,6 +42,7 @@ Finding = tuple[str, str]
 #: Numbers that differ by less differ by the order of their sums alone.
 ROUNDED = 1e-9
 MODELS = ("resnet50", "unet3d", "cosmoflow", "retinanet", "deepcam", "bert-large", "dlrm-dcnv2", "llama3-8b", "llama3-70b")
+LLMS = ("llama3-8b", "llama3-70b", "mixtral-8x7b", "gpt-oss-20b", "deepseek-v3", "gemma3-27b", "nemotron-3-nano")
 GPUS = ("h100", "a100-80-sxm", "b200", "v100-sxm2", "mi300x")
 NODES = ("dgx-h100", "dgx-a100", "dgx-b200")
 #: Lines that are sums over jobs and data sets.
@@ -51,6 +52,7 @@ OF_GUIDANCE = "R-GUIDE"
 #: A stated default that help or a schema names: a number, or a number in words.
 BY_DEFAULT = re.compile(r"(?:^|[;,:] )((?:[\d.]|half\b|none\b|all of it\b)[^;,:]*?) by default(?=[.;]|$)")
 IN_WORDS = {"half": "0.5", "none": "0 s", "all of it": "1"}
+GROWING = yaml.safe_load(Path(__file__).with_name("growing.yaml").read_text(encoding="utf-8"))
 #: What an answer says of an option that it does not use.
 UNUSED = "changes nothing here"
 
@@ -243,7 +245,7 @@ def question(chance: random.Random) -> tuple[str, Scenario]:
     def some(**options: Any) -> Scenario:
         return {name: value for name, value in options.items() if chance.random() < 0.35}
 
-    gpus, llm = chance.choice((8, 64, 512, 1024)), chance.choice(("llama3-8b", "llama3-70b", "mixtral-8x7b"))
+    gpus, llm = chance.choice((8, 64, 512, 1024)), chance.choice(LLMS)
     saving = some(
         mtti=f"{chance.randint(2, 90)} h", interval=f"{chance.randint(5, 60)} min", mode="sync", waste="6%", keep=2,
         write_bandwidth="50 GB/s", restart_time="5 min", drain_time="90 s", drain_fraction=0.2, zero_stage=1,
@@ -341,11 +343,17 @@ def of_command(chance: random.Random) -> Iterator[Finding]:
         low, high = (one.value if end is None else end for end in (one.low, one.high))
         if not low * (1 - ROUNDED) <= one.value <= high * (1 + ROUNDED):
             yield "range", f"{asked}: {key}: {low}, {one.value}, {high}"
-    if name == "bw" and isinstance(options.get("nodes", 1), int):
-        more = numbers_of(_answered(name, {**options, "nodes": 2 * options.get("nodes", 1)}))
-        key = "ingest_bandwidth_per_job"
-        if key in before and more[key][0] < before[key][0] * (1 - ROUNDED):
-            yield "monotone", f"{asked}: {key} of twice the nodes: {before[key][0]} and {more[key][0]}"
+    for option, given, keys in GROWING.get(name, ()):
+        try:
+            less, more = (numbers_of(_answered(name, {**given, **options, option: times * given[option]})) for times in (1, 2))
+        except IngestError:
+            continue
+        for key in {*keys} & less.keys() & more.keys():
+            # More tokens may be trained in larger steps, whose rate is higher.
+            rates = [found["samples_per_second_per_gpu"][0] if key == "gpu_hours" else 1 for found in (less, more)]
+            one, two = less[key][0] * rates[0], more[key][0] * rates[1]
+            if two < one * (1 - ROUNDED) or (key == "gpu_hours" and not _close(two, 2 * one)):
+                yield "monotone", f"{asked}: {key} of twice {option} = {given[option]}: {one} and {two}"
     if chance.random() < 0.1 and name != "fit":
         yield from ((found[0], f"{asked}: {found[1]}") for found in _forms(name, options, answer))
 

@@ -84,6 +84,11 @@ def mllama(config: ModelConfig) -> Iterator[TableRow]:
     ])  # fmt: skip
 
 
+#: What the class of Persimmon takes where a file states no more.
+PERSIMMON = {"hidden_size": 4096, "intermediate_size": 16384, "num_hidden_layers": 36, "num_attention_heads": 64,
+             "vocab_size": 262144, "qk_layernorm": True}  # fmt: skip
+
+
 @family("fuyu")
 def fuyu(config: ModelConfig) -> Iterator[TableRow]:
     """Fuyu: Persimmon, which reads patches of the image through one product; its keys lie beside `text_config`."""
@@ -93,9 +98,9 @@ def fuyu(config: ModelConfig) -> Iterator[TableRow]:
     text = config.part("text_config")
     if text is not None:
         text.text("model_type", "persimmon", choices=("persimmon",))
-        for key in text.data:
-            if key in config.data and key != "model_type":
-                text.only(key, config.data[key])
+        # The class reads the sizes there, or takes its defaults.
+        config.fixed(**{key: text.data.get(key, usual) for key, usual in PERSIMMON.items()})
+        text.ignore(*PERSIMMON)
     yield from families()["persimmon"](config)
     yield from aside(linear("patches", config.integer("hidden_size", 4096), patch * patch * channels, True))
 

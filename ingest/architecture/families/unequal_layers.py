@@ -334,7 +334,7 @@ def _compressor(name: str, ratio: int, out: int, width: int, hidden: int) -> Ite
 
 @family("mimo_v2_flash")
 def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
-    """MiMo-V2-Flash: windows with sinks and key heads of their own beside full attention; values narrower than keys."""
+    """MiMo-V2-Flash: windows with sinks and twice the key heads beside full attention; values narrower than keys."""
     hidden, layers, heads = config.stated(hidden_size=4096, num_hidden_layers=48, num_attention_heads=64)
     s = DecoderSizes(config, hidden, 0, layers, heads, 0, 0, config.size("vocab_size", 152576))
     config.only("attention_bias", False)
@@ -353,17 +353,14 @@ def mimo_v2_flash(config: ModelConfig) -> Iterator[TableRow]:
     # The size counts the tokens before the query, and stands before the window.
     window, before = config.integer("sliding_window", 129), config.integer("sliding_window_size", 0, low=0)
     window = before + 1 if before else window
-    rows: list[TableRow] = []
-    for prefix, number, sinks, reach in (
-        ("", kinds.count(0), "add_full_attention_sink_bias", 0), ("swa_", kinds.count(1), "add_swa_attention_sink_bias", window)
-    ):  # fmt: skip
-        count = config.integer(f"{prefix}num_attention_heads", heads)
-        groups = kv_group_count(config, count, None, f"{prefix}num_key_value_heads")
-        key, value = config.integer(f"{prefix}head_dim", 192), config.integer(f"{prefix}v_head_dim", 128)
-        layer = [*windowed(attention(hidden, count, groups, key, value=value), 1, reach)]
-        if config.flag(sinks, False):
-            layer.append(Weight("attention.sinks", (count,), "attention"))
-        rows += times(number, layer) if number else ()
+    groups = kv_group_count(config, heads, None)
+    key, value = config.integer("head_dim", 192), config.integer("v_head_dim", 128)
+    # The class takes twice the key heads in windows, and all else as in full attention.
+    config.fixed(swa_num_attention_heads=heads, swa_num_key_value_heads=2 * groups, swa_head_dim=key, swa_v_head_dim=value)
+    full = attention(hidden, heads, groups, key, value=value)
+    near = [*windowed(attention(hidden, heads, 2 * groups, key, value=value), 1, window)]
+    near.append(Weight("attention.sinks", (heads,), "attention"))
+    rows = [row for number, layer in zip(map(kinds.count, (0, 1)), (full, near), strict=True) for row in times(number, layer)]
     inner = config.size("intermediate_size", 16384)
     width, number, each = config.whole(moe_intermediate_size=2048, n_routed_experts=256, num_experts_per_tok=8)
     for count, network in ((sparse.count(0), s.gated(inner)), (sparse.count(1), s.experts(number, each, width))):
