@@ -455,10 +455,10 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
 
 def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
     """A number of a remark in the unit of the requirement, or in that of its bound; None where it is another."""
-    words = [word.strip(".,;:()") for word in found.after.split()[:3]]
+    words = [word.strip(".,;:()") for word in found.after.split()[:4]]
     if requirement.value is None:
         return None
-    for unit in (" ".join(words), " ".join(words[:2]), *words[:1]):
+    for unit in (" ".join(words[:many]) for many in range(len(words), 0, -1)):
         written = in_notation(unit)
         # A bare `per second` counts what the requirement counts.
         written = requirement.unit if written[:1] == "/" and requirement.unit.endswith(written) else written
