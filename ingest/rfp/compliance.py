@@ -373,6 +373,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     shown = f"{number:.12g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
     words = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
     stated = WORDS["spelled"].sub(lambda word: str(WRITTEN["numbers"][word[1].lower()]), words)
+    if not (noun or found.before or requirement.bound) and len(only := _counts(stated)) == 1:
+        noun = only[0][1]  # a number alone is the one that the sentence has
     value = number if requirement.unit == "file" and not noun else _in_unit(requirement, found)
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
