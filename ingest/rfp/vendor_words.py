@@ -203,7 +203,7 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         return why
     twice = WORDS["spelled_twice"]
     once = twice.sub(lambda found: found[2] if WRITTEN["numbers"][found[1].lower()] == int(found[2]) else found[0], remark)
-    once = WORDS["references"].sub(lambda found: "as stated" if found[0] in required else found[0], _WORD.sub(_umlauts, once))
+    once = WORDS["references"].sub(lambda found: "as stated" if found[0] in required else found[0], once)
     text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(WRITTEN["numbers"][found[1].lower()]), once))
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
@@ -246,8 +246,7 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     # What tells of the product tells nothing of a bound.
     bounded = re.search(r"at (?:least|most) \d", required) and not (may_point or WORDS["valued"].match(required))
     told = stated and (any(map(str.isdigit, text)) or not bounded)
-    agreed = text.replace(" named ", " ") if WORDS["pointers"].match(text.lstrip()) else text
-    if not (told or plain or CONSENTS.search(agreed)) and re.search(r"\w", text):
+    if not (told or plain or CONSENTS.search(text)) and re.search(r"\w", text):
         pointer = WORDS["pointers"].search(text)
         if pointer and not may_point and not ("price" in required.lower() and "price" in remark.lower()):
             return f"does no more than point elsewhere: '{pointer[0].lower()}'"
@@ -259,14 +258,6 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         return f"qualifies: '{narrowed}'"
     closed = closed or WORDS["bare"].match(text) is not None
     return more_than(text, own, closed, MOST_UNKNOWN_STATED if stated else MOST_UNKNOWN)
-
-
-def _umlauts(word: re.Match[str]) -> str:
-    """A word with its umlauts, where it is known with them alone."""
-    mended = re.sub("([aou])e", lambda found: "äöü"["aou".index(found[1])], word[0].lower())
-    known = [WORDS[name].fullmatch for name in ("consents", "limits", "plain_words")]
-    changed = mended != word[0].lower() and not any(one(word[0]) for one in known) and any(one(mended) for one in known)
-    return mended if changed else word[0]
 
 
 def _restates(text: str, required: str, own: Collection[str]) -> bool:
@@ -290,11 +281,7 @@ def narrowing(clause: str, own: Collection[str] = ()) -> str:
     # What stands before the word that answers tells what is answered for.
     said = WORDS["whole"].sub(" ", clause[answer.start() if answer is not None else 0 :])
     narrows = WORDS["narrows"].finditer(said) if answer is not None else filter(None, [WORDS["narrows"].match(said.lstrip())])
-    # What is asked for through something names what it is.
-    narrows = (
-        one for one in narrows if not {one["object"].lower().rstrip("s"), *re.findall("^(?:through|via)", one[0])} & {*own}
-    )
-    return next((" ".join(one[0].lower().split()) for one in narrows), "")
+    return next((" ".join(one[0].lower().split()) for one in narrows if one["object"].lower().rstrip("s") not in own), "")
 
 
 def _named(found: re.Match[str], instead: str) -> str:
