@@ -216,8 +216,8 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
     text = re.sub(r"\b(\d+)\s+nines\b", lambda nines: f"{100 - 10.0 ** (2 - int(nines[1])):.15g} %", text)
     for name, instead in WRITTEN["read_as"].items():
-        put = f" {instead} "
-        text = WORDS[name].sub(lambda found, put=put: " as stated " if put == " named " and found[0] in required else put, text)
+        asked_for = [one[0] in required for one in WORDS[name].finditer(text)] if name == "versions" else []
+        text = WORDS[name].sub(f" {'as stated' if asked_for and all(asked_for) else instead} ", text)
     if limit := limiting(text := _bounding(text, asked), required):
         return limit
     if (ours := WORDS["ours"].search(text)) and WORDS["buyers"].search(required) and not WORDS["yours"].search(text):
