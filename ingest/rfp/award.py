@@ -30,6 +30,11 @@ UNIT_HEAD = "Unit"
 #: An amount of money: digits, and the name or sign of a currency.
 _MONEY = r"[\d.,'’\s]+|[€$£¥]|\b[A-Z]{3}\b"
 #: The name of a currency, or its sign.
+SIGNS: dict[str, str] = _WRITTEN["signs"]
+#: Whether prices are with or without taxes, by words.
+TAXED = {name: re.compile(words, re.IGNORECASE) for name, words in _WRITTEN["taxed"].items()}
+#: How dates are written.
+DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%d %B %Y", "%B %d, %Y")
 _CURRENCY = re.compile(r"[€$£¥()\s]*(?:[^\W\d_]+(?: [^\W\d_]+)?)?[€$£¥()\s]*")
 #: How the lines of the system begin: all at once, and in steps.
 SYSTEM = "System"
@@ -84,6 +89,7 @@ class Price(NamedTuple):
     currency: str
     parts: Mapping[str, float]  # what each line comes to
     notes: tuple[str, ...]  # what differs
+    taxes: str = ""  # whether with or without them; empty where that is not told
     limits: tuple[str, ...] = ()  # what a person has to decide: words beside prices, lines of the vendor's own, no amounts
 
 
@@ -135,10 +141,13 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
     notes += [f"{item}: {said[item]}" for item in (TAXES, VALID_UNTIL) if said.get(item)]
     if not _CURRENCY.fullmatch(said.get(CURRENCY, "")):
         limiting.append(f"{CURRENCY}: {said[CURRENCY]}")
-    with suppress(ValueError):
-        if datetime.date.fromisoformat(said.get(VALID_UNTIL, "")[:10]) < datetime.date.today():
-            limiting.append(f"{VALID_UNTIL}: {said[VALID_UNTIL]}, which is past")
-    return Price(total, said.get(CURRENCY, ""), parts, tuple(notes), tuple(limiting))
+    for form in DATES:
+        with suppress(ValueError):
+            if datetime.datetime.strptime(said.get(VALID_UNTIL, "").removesuffix(" 00:00:00"), form) < datetime.datetime.now():
+                limiting.append(f"{VALID_UNTIL}: {said[VALID_UNTIL]}, which is past")
+    currency = SIGNS.get(said.get(CURRENCY, "").lower(), said.get(CURRENCY, ""))
+    taxes = next((name for name, words in TAXED.items() if words.search(said.get(TAXES, ""))), "")
+    return Price(total, currency, parts, tuple(notes), taxes, tuple(limiting))
 
 
 def _price(line: Mapping[str, Any]) -> tuple[float | None, str, str]:

@@ -373,6 +373,8 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
     shown = f"{number:.12g} {' '.join(found.after.split()[:1]).strip('.,;:()')}".strip()
     words = f"{requirement.statement} {requirement.bound} {requirement.conditions}"
     stated = WORDS["spelled"].sub(lambda word: str(WRITTEN["numbers"][word[1].lower()]), words)
+    if not (noun or found.before or requirement.bound) and len(only := _counts(stated)) == 1:
+        noun = only[0][1]  # a number alone is the one that the sentence has
     value = number if requirement.unit == "file" and not noun else _in_unit(requirement, found)
     if value is not None:
         least = least_accepted(requirement.value or 0.0, requirement.unit) * (1 - SAME)
@@ -455,10 +457,10 @@ def unasked(requirement: RequirementLine, found: Counted, beside_value: bool) ->
 
 def _in_unit(requirement: RequirementLine, found: Counted) -> float | None:
     """A number of a remark in the unit of the requirement, or in that of its bound; None where it is another."""
-    words = [word.strip(".,;:()") for word in found.after.split()[:3]]
+    words = [word.strip(".,;:()") for word in found.after.split()[:4]]
     if requirement.value is None:
         return None
-    for unit in (" ".join(words), " ".join(words[:2]), *words[:1]):
+    for unit in (" ".join(words[:many]) for many in range(len(words), 0, -1)):
         written = in_notation(unit)
         # A bare `per second` counts what the requirement counts.
         written = requirement.unit if written[:1] == "/" and requirement.unit.endswith(written) else written

@@ -239,8 +239,8 @@ class Comparison(InteractiveResult):
 
     def _ranked(self, *verdicts: str) -> tuple[Ranked, ...]:
         """The offers of these verdicts in the order of the award."""
-        if len(self._currencies) > 1:
-            return ()  # costs in several currencies have no order
+        if self._unlike:
+            return ()
         asked = [one.requirement.id for one in self.offers[0].of(ANSWER)]
         shares, costs = {}, {}
         for name, one, score in zip(self.names, self.offers, self.scores, strict=True):
@@ -251,9 +251,16 @@ class Comparison(InteractiveResult):
         return tuple(ranking(self.award, shares, costs))
 
     @property
-    def _currencies(self) -> list[str]:
-        """Those that the offers name; one that names none is taken for that of the others."""
-        return sorted({one.price.currency for one in self.offers if one.price.total is not None and one.price.currency})
+    def _unlike(self) -> str:
+        """Why costs have no order: in several currencies, or with taxes and without; who tells none has those of the others."""
+        priced = [one.price for one in self.offers if one.price.total is not None]
+        named = sorted({one.currency for one in priced if one.currency})
+        taxes = {one.taxes for one in priced if one.taxes}
+        return (
+            f"in {' and '.join(named)}"
+            if len(named) > 1
+            else "with taxes in some offers and without in others" * (len(taxes) > 1)
+        )
 
     @property
     def deciding(self) -> tuple[str, ...]:
@@ -261,7 +268,7 @@ class Comparison(InteractiveResult):
         ranked, award = self.ranking, self.award
         lines = ["" if award.stated else "the tender states no award: offers are ranked by their cost alone"]
         if not ranked:
-            why = f"prices are in {' and '.join(self._currencies)}" if len(self._currencies) > 1 else "no offer complies"
+            why = f"prices are {self._unlike}" if self._unlike else "no offer complies"
             return (*filter(None, lines), f"no ranking: {why}")
         lines += [
             f"{one.offer}: no price of the system, so it earns no points for the price" for one in ranked if one.cost is None

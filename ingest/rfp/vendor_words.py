@@ -24,7 +24,7 @@ from ingest.units import parse
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 #: Words and numbers, of which a phrase consists.
 _SAID = re.compile(r"[^\W_]+")
-_UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?[Bb]|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
+_UNIT_WORD = re.compile(r"(?:[kKMGTPE]i?)?(?:[Bb]|bit)|[kM]?W|k?Hz|ms|s|h|min|GbE|[kKMGTPE]")
 _UNITS = re.compile(r"\s*([^\W\d_%]+(?:\s?/\s?[^\W\d_]+)*|%)")
 #: Words that a unit may have, such as `million files per second`.
 MOST_UNIT_WORDS = 4
@@ -48,6 +48,8 @@ MOST_UNKNOWN, MOST_UNKNOWN_STATED = 3, 2
 #: A value that is stated as about so much lies within this factor; one that is at most so much may be less by up to another.
 #: A number alone within the last factor of that of a bound is in its unit: no months for years, no minutes for hours.
 NEAR, FAR, LIKE = 1.5, 50, 2
+#: So many words of a requirement, at least half of the words of a remark, restate it.
+RESTATES = 3
 #: Words that are shown of those that limit.
 MOST_WORDS = 3
 #: Words of a bound before its value.
@@ -129,12 +131,14 @@ def limiting(text: str, required: str = "") -> str:
     A word of the sentence of what is `required` limits nothing next to another one of it.
     """
     asked = f" {' '.join(_SAID.findall(required.lower()))} "
-    asked, said = asked + asked.replace(" one ", " single ") + asked.replace(" one process ", " single stream "), []
+    asked, said = asked + "".join(asked.replace(f" {one} ", f" {other} ") for one, other in WRITTEN["same"]), []
     for found in LIMITS.finditer(text):
         phrase = " ".join(_SAID.findall(found[0].lower()))
         before, after = (_SAID.findall(side.lower()) for side in (text[: found.start()], text[found.end() :]))
         near = [*phrase.split()[1:], *before[-1:], *after[:1]]
+        near += [f"{one}s" for one in near]
         own = f" {phrase} " in asked and any(f" {one} " in asked for one in near if not WORDS["weak"].fullmatch(one))
+        own = own or required.lower().startswith(f"{phrase} ")  # its subject
         if not own or not phrase or WORDS["strict"].search(phrase):
             # A reference, such as a release, stands in the text as `see`.
             said.append(" ".join(found[0].lower().replace(" see", " …").replace(" named", " …").split()))
@@ -199,6 +203,7 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         return why
     twice = WORDS["spelled_twice"]
     once = twice.sub(lambda found: found[2] if WRITTEN["numbers"][found[1].lower()] == int(found[2]) else found[0], remark)
+    once = WORDS["references"].sub(lambda found: "as stated" if found[0] in required else found[0], once)
     text = re.sub(r"[µμ](?=s\b)", "u", WORDS["spelled"].sub(lambda found: str(WRITTEN["numbers"][found[1].lower()]), once))
     if later := next((found[0] for found in WORDS["dates"].finditer(text) if _is_to_come(found)), ""):
         return f"names {later}, which is to come"
@@ -209,10 +214,14 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
         total = math.prod(number_of(found[group], bool) or 0.0 for group in ("one", "other"))
         before, after = text[: found.start()], f"{found['unit']}{text[found.end() :]}"
         text = text if asked(Counted(total, before, after), False) is None else f"{before}{total:.12g} {after}"
+    text = re.sub(r"\b(\d+)\s+nines\b", lambda nines: f"{100 - 10.0 ** (2 - int(nines[1])):.15g} %", text)
     for name, instead in WRITTEN["read_as"].items():
-        text = WORDS[name].sub(f" {instead} ", text)
+        asked_for = [one[0] in required for one in WORDS[name].finditer(text)] if name == "versions" else []
+        text = WORDS[name].sub(f" {'as stated' if asked_for and all(asked_for) else instead} ", text)
     if limit := limiting(text := _bounding(text, asked), required):
         return limit
+    if (ours := WORDS["ours"].search(text)) and WORDS["buyers"].search(required) and not WORDS["yours"].search(text):
+        return f"qualifies: '{ours[0].lower()}', where the requirement has the Buyer"
     if opening := WORDS["openings"].search(text):
         return f"qualifies: '{opening[0].strip().lower()}'"
     text = WORDS["scheme"].sub(lambda scheme: f"{scheme[1] or (3 if scheme[2] else 2)} parity ", text)
@@ -234,18 +243,34 @@ def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], requir
     stated = not closed and STATEMENTS.search(text) is not None
     words, endings = _WORD.findall(required.lower().replace("-", " ")), ("", "d", "ed", "ing")
     own = {word.rstrip("s") + ending for word in words for ending in endings if len(word) > 3 or not ending} - {""}
-    if not (stated or plain or CONSENTS.search(text)) and re.search(r"\w", text):
+    # What tells of the product tells nothing of a bound.
+    bounded = re.search(r"at (?:least|most) \d", required) and not (may_point or WORDS["valued"].match(required))
+    told = stated and (any(map(str.isdigit, text)) or not bounded)
+    if not (told or plain or CONSENTS.search(text)) and re.search(r"\w", text):
         pointer = WORDS["pointers"].search(text)
         if pointer and not may_point and not ("price" in required.lower() and "price" in remark.lower()):
             return f"does no more than point elsewhere: '{pointer[0].lower()}'"
-        # A sentence beside one that confirms may name what belongs to it.
-        if not pointer and not (may_point and not more_than(text, own)):
+        # A sentence beside one that confirms may name what belongs to it; words of the requirement restate it.
+        if not pointer and not (may_point and not more_than(text, own)) and not _restates(text, required, own):
             return "neither confirms nor denies"
     clauses = [] if closed else WORDS["clauses"].split(text)
     if narrowed := next(filter(None, (narrowing(one, own) for one in clauses)), ""):
         return f"qualifies: '{narrowed}'"
     closed = closed or WORDS["bare"].match(text) is not None
     return more_than(text, own, closed, MOST_UNKNOWN_STATED if stated else MOST_UNKNOWN)
+
+
+def _restates(text: str, required: str, own: Collection[str]) -> bool:
+    """Whether a text restates what is `required` in its `own` words, and every list of which it names a part in whole."""
+    if WORDS["valued"].match(required):
+        return False  # words alone confirm no rate
+    said = {word.lower().rstrip("s")[:5] for word in _WORD.findall(text) if len(word) > 3}
+    repeated = said & {word[:5] for word in own}
+    for listed in WORDS["listed"].findall(required):
+        members = {part.split()[-1].lower().rstrip("s")[:5] for part in listed if part for part in part.strip(", ").split(", ")}
+        if repeated & members and not members <= said:
+            return False
+    return len(repeated) >= max(RESTATES, len(said) / 2) or ("dated" in said and " hours" in required)
 
 
 def narrowing(clause: str, own: Collection[str] = ()) -> str:

@@ -253,7 +253,7 @@ def test_points_that_no_offer_can_earn_are_a_caution():
 
 @pytest.mark.parametrize(("item", "said", "limited"), [
     ("Currency", "EUR", False), ("Currency", "US dollars", False), ("Currency", "EUR at 1.30, adjustable", True),
-    ("Valid until", "2020-01-01", True), ("Valid until", "9999-01-01", False), ("Valid until", "60 days", False),
+    ("Valid until", "2020-01-01", True), ("Valid until", "9999-01-01", False), ("Valid until", "31.01.2026", True),
     ("Quantity", 1, False), ("Quantity", 12, False), ("Quantity", 0.5, True), ("Quantity", 0, True), ("Quantity", 1.5, True),
 ])  # fmt: skip
 def test_words_beside_a_currency_a_past_validity_and_no_whole_quantity_are_left_to_a_person(item, said, limited):

@@ -41,6 +41,8 @@ sample() {
   trap 'kill "$!" 2>/dev/null; exit' INT TERM HUP
   for _ in 1 2 3 4 5; do
     sleep "$1" & wait "$!"
+    # A script that was killed ends nothing that it started.
+    kill -0 "$$" 2>/dev/null || { rm -f "$part" "$part.raw"; exit; }
     # shellcheck disable=SC2016 # The shell that timeout starts expands them.
     timeout 10 sh -c 'cd "$1" && find $2 -maxdepth 1 -name "$3*" -type f -size +127k | head -n 4 | xargs -rd "\n" head -qc 2097152' \
       sample "$TARGET" "$2" "$3" > "$part.raw" & wait "$!" || :

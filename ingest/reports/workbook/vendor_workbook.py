@@ -209,16 +209,16 @@ def _acceptance(plan: Plan, sheet: SheetWriter) -> None:
 def _prices(plan: Plan, sheet: SheetWriter) -> None:
     """The sheet Prices: the whole capacity at once, the steps of growth, and what goes with them, a line each."""
     words = texts("workbook")["texts"]["vendor"]["prices"]
-    reads = {one.year: one.reads for one in bandwidth_by_year(plan)}
+    # All at the rate of the first year: what it grows by is a target, and an option of its own.
+    first = next((one.reads for one in bandwidth_by_year(plan)), None)
     years = [(year["name"], year["year_capacity_to_buy"]) for year in plan.tables.get("capacity", ())]
-    steps = [(words["step"].format(step=step, year=year), size, reads.get(year)) for step, (year, size) in enumerate(years)]
+    steps = [(words["step"].format(step=step, year=year), size) for step, (year, size) in enumerate(years)]
     steps = steps if GROWTH in plan.kinds else []
-    first = next(iter(reads.values()), None)
-    whole = [(words["all"], max(size for _, size in years), first)] if years else []
+    whole = [(words["all"], max(size for _, size in years))] if years else []
     blank = [EntryCell(None)] * 4
     for counts, lines in ((ONCE, whole), (IN_STEPS, steps)):
-        for item, size, rate in lines:
-            sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(rate, "B/s"), counts, *blank)
+        for item, size in lines:
+            sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(first, "B/s"), counts, *blank)
     for counts, items in words["others"].items():
         for item in filter(None, (said_of(one, plan.kinds) for one in items)):
             sheet.row(item, *blank, counts, *blank)
