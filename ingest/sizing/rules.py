@@ -287,6 +287,9 @@ ROWS = (
                            "bandwidth. The write lines are set where half the bandwidth costs another point, at {kept} %",
                            goal="near the pole"), supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti"),
          tender="R-WRITE"),
+    Rule("W124", 23, **_said("of the overhead of {goal} % that is allowed, failures and restores cost {least} % at any "
+                             "bandwidth: {kept} % needs {rate}", goal="near the pole"),
+         supply=("checkpoint.waste", "checkpoint.interval", "checkpoint.mtti")),
     Rule("W107", 9, **_said("the share of parameters that change decides the bytes of a delta: 1 % to 3 % is usual, and 0.02 % "
                             "to 50 % are published; the first deltas of a run show it", share="default"),
          supply=("changed_share",)),
