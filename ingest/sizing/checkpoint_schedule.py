@@ -266,6 +266,11 @@ def _cautions(known: Quantities, mode: str, sized: str) -> Iterator[Message]:
         except UsageError:
             pass
         yield one.message(cure=cure)
+    if _by_waste(known, mode) and (reached := _reached(known))[1] > (goal := known.value("waste_allowed")):
+        kept = replanned(known, mode, waste_allowed=reached[1])
+        rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)
+        said = dict(zip(("goal", "least", "kept"), map(percent, (goal, *reached)), strict=True))
+        yield from messages([finding("W124", {}, {"goal": "near the pole"}, rate=rate, **said)])
 
 
 def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:
@@ -312,18 +317,23 @@ def _schedule(known: Quantities, mode: str, *, relaxed: bool = False) -> None:
 
 
 def _relax(known: Quantities) -> None:
-    """Allow more overhead where the one allowed is within reach of what is lost at any bandwidth: near that pole, the bandwidth
-    that keeps it tells of the failure rate alone. What is left for writing is then what half the bandwidth adds a point to.
+    """Allow more overhead where the one allowed is within reach of what is lost at any bandwidth."""
+    goal = known.given["waste_allowed"]
+    least, kept = _reached(known)
+    if kept > goal.value:
+        where = "what is lost at any bandwidth, and as much for writing as half the bandwidth adds a point to"
+        known.give({"waste_goal": goal, "least_waste_reached": derived(least, where), "waste_allowed": derived(kept, where)})
+
+
+def _reached(known: Quantities) -> tuple[float, float]:
+    """The overhead at any bandwidth, and the least that is worth its bandwidth: near the pole, the bandwidth that keeps an
+    overhead tells of the failure rate alone. What is left for writing is then what half the bandwidth adds a point to.
     """
     stated = _stated(known, "checkpoint_interval")
     least = float(known.value("overhead_without_writing" if stated else "least_overhead_without_writing"))
-    goal = known.given["waste_allowed"]
-    if goal.value < POLE * least:
-        # At the best interval the time lost grows with the root of the time that a checkpoint takes.
-        left = ONE_POINT if stated else ONE_POINT / (2**0.5 - 1)
-        kept = max(goal.value, least + min(left, least * (POLE - 1)))
-        where = "what is lost at any bandwidth, and as much for writing as half the bandwidth adds a point to"
-        known.give({"waste_goal": goal, "least_waste_reached": derived(least, where), "waste_allowed": derived(kept, where)})
+    # At the best interval the time lost grows with the root of the time that a checkpoint takes.
+    left = ONE_POINT if stated else ONE_POINT / (2**0.5 - 1)
+    return least, least + min(left, least * (POLE - 1))
 
 
 def _check_room(known: Quantities) -> None:

@@ -462,7 +462,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
     part = part_counted(given.values())
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
     stated = {**asked, "sizes": sizes != "varied" or None}
-    held = f", of {content}" if len(form.holds) > 1 else ""  # a format that can hold several says which
+    held = f", of {content}" if len(form.holds) > 1 and content != "samples" else ""  # text or tokens: which is told
     return Answer(
         QUESTION,
         f"Footprint of {corpus.name if corpus is not None else 'a data set'}: {form.name}{held}",

@@ -234,6 +234,21 @@ def test_targets_and_cures_of_overheads():
     assert cured.results["checkpoint_overhead"].value <= 0.05 * 1.005
 
 
+@pytest.mark.parametrize(("waste", "interval", "told"), [
+    ("2.8%", "15 min", "3.79 % needs"), ("3.78%", "15 min", "3.79 % needs"), ("2%", None, "2.93 % needs"),
+    ("3.8%", "15 min", ""), ("3%", None, "")])  # fmt: skip
+def test_an_overhead_that_failures_cost_already_names_one_that_is_worth_its_bandwidth(waste, interval, told):
+    def answer(allowed):
+        return ingest.checkpoint("llama3-405b", gpus=2048, waste=allowed, interval=interval)
+
+    line = next((one for one in answer(waste).warnings if rule_of(one) == "W124"), "")
+    assert told in line
+    assert bool(told) is bool(line)
+    if told:
+        kept = answer(told.removesuffix(" needs")).results["checkpoint_write_bandwidth"]
+        assert parse(line.partition("needs ")[2].partition(";")[0], "B/s", "") == pytest.approx(kept.value, rel=0.02)
+
+
 @pytest.mark.parametrize(("hours", "told"), [(1.99, True), (2.01, False)])
 def test_restarts_of_more_than_a_tenth_of_the_time_are_told(hours, told):
     # 720 s are a tenth of 2 h.
