@@ -90,7 +90,8 @@ class ParallelSizes(NamedTuple):
 
         Raises UsageError: sizes that do not divide the GPUs.
         """
-        sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in cls._fields if f"{kind}_parallel" in options})
+        kinds = ("tensor", "pipeline", "context", "expert", "expert_tensor")
+        sizes = cls(**{kind: int(options[f"{kind}_parallel"]) for kind in kinds if f"{kind}_parallel" in options})
         gpus, shards = options.get("gpus", 0), sizes.tensor * sizes.pipeline
         if gpus % shards:
             raise option_error("gpus", f": found {gpus:g}, expected a multiple of tensor × pipeline = {shards}")

@@ -243,8 +243,8 @@ def train(
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
-        sized = asked["algorithm"] and asked["sequence_length"]
-        if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token" and not sized:
+        counted = asked["algorithm"] and asked["sequence_length"]
+        if "training_samples" in fixed and rate.model is not None and rate.model.sample_unit == "token" and not counted:
             why = "expected --tokens N, or for the pairs of --algorithm --sequence-length N too"
             raise option_error("samples", f": one sample of {rate.model.id} is one token, {why}")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
@@ -258,8 +258,8 @@ def train(
             "gpu": card.id if card is not None and gpu is None else gpu,
         }
         try:
-            saving["model"], kept = model_by_numbers(model, settings)
-            saved = saved_checkpoints(saving, kept, catalog)
+            sized, kept = model_by_numbers(model, settings)
+            saved = saved_checkpoints({**saving, "model": sized}, kept, catalog)
         except UsageError:
             raise
         except IngestError as error:

@@ -17,7 +17,9 @@ from ingest.reports.pages.storage import fits_page
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.sizing.memory import memory
 from ingest.sizing.post_training import rl
+from ingest.sizing.train import train
 from ingest.sizing.vectors import vectors
 from ingest.storage.fit import fit
 
@@ -222,5 +224,7 @@ TABS: dict[str, Callable[[dict[str, str], Catalog], dict[str, Any]]] = {
     "fit": _fitting,
     "vectors": _answered(vectors),
     "rl": _answered(rl),
+    "train": _answered(train),
+    "memory": _answered(memory),
     "plan": _of_site,
 }

@@ -22,8 +22,10 @@ from ingest.reports.web.modules import Program
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
+from ingest.sizing.memory import memory
 from ingest.sizing.page_data import Catalogs, page_data
 from ingest.sizing.post_training import rl
+from ingest.sizing.train import train
 from ingest.sizing.vectors import vectors
 from ingest.storage.fit import fit
 from ingest.units import display
@@ -92,7 +94,8 @@ class Field(NamedTuple):
 
 #: The function of each tab, whose options its inputs in `forms.yaml` are.
 FORMS: Mapping[str, Callable[..., Any]] = {
-    "bw": bw, "checkpoint": checkpoint, "dataset": dataset, "fit": fit, "vectors": vectors, "rl": rl, "plan": checkpoint,
+    "bw": bw, "checkpoint": checkpoint, "dataset": dataset, "fit": fit, "vectors": vectors, "rl": rl, "train": train,
+    "memory": memory, "plan": checkpoint,
 }  # fmt: skip
 
 

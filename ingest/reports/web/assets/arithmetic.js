@@ -276,6 +276,8 @@ window.Ingest = (() => {
     fit,
     vectors: plainly("vectors", "sizing.vectors", "Vectors"),
     rl: plainly("rl", "sizing.post_training", "Post-training"),
+    train: plainly("train", "sizing.train", "Training run"),
+    memory: plainly("memory", "sizing.memory", "Memory"),
     plan: site,
   };
 
