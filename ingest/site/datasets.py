@@ -261,6 +261,10 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
     if (mix := sizes_in(site, name)) is not None:
         known.give({ours: mix.given[theirs] for theirs, ours in OF_SIZES.items() if theirs in mix.given})
+    stated = [job["sample_bytes"] for job in site.readers.get(name, {}).values() if "sample_bytes" in job]
+    if "model" in described and stated:
+        # Of a model's data set, whoever reads it says how large its samples are.
+        known.give({"data_sample_bytes": known.given.get("data_sample_bytes") or max(stated, key=lambda size: size.value)})
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     given = known.given
     told = not described.keys().isdisjoint(REPACKED) or not given.keys().isdisjoint(FILES)
