@@ -217,7 +217,8 @@ QUANTITIES = quantities_in(TrainingOptions)
 #: Options without an effect where a model trains, and where text is generated; those of sessions; and those of the other tiers.
 FOR_SESSIONS = ("users", "turns", "turn_time", "first_token_time", "retention")
 FOR_INFERENCE = ("prompt", "generate", "weight_bits", "price", "kv", "hit", *FOR_SESSIONS)
-FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu")
+FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu",
+                "no_recompute", "no_overlap")  # fmt: skip
 BESIDE_SESSIONS = ("kv", "price", "batch", "parameters", "weight_bits")
 
 
@@ -239,7 +240,7 @@ def offload(
     """
     asked: dict[str, Any] = {**filled(OffloadOptions, options, "offload"), "model": model}
     catalog, settings, node = opened(asked["catalogs"]), settings_of(asked["set"]), asked["node"]
-    stated = {name for name, value in asked.items() if value is not None}
+    stated = {name for name, value in asked.items() if value is not None and value is not False}
     infers, serves = asked["inference"], "users" in stated
     if asked.pop("largest"):
         if model is not None or serves:

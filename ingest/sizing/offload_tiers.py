@@ -139,7 +139,7 @@ def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
     }  # fmt: skip
     if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
         scaled["nvme_delivery"] = MEASURED_WITH_TENSORS
-    return scaled
+    return {**scaled, "offload_storage_units": Input(count)}
 
 
 def compute(card: Gpu, utilization: Value | None) -> dict[str, Input]:

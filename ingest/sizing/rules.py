@@ -343,8 +343,17 @@ ROWS = (
          "R-END-01 writes the raw capacity {value:,.3g} times per day; drives for writing are built for {limit:g}: endurance, "
          "not capacity, decides what to buy; keep states and caches that change all day on drives of the nodes"),
     Rule("W89", 89, "kv_hit_bytes", "<=", 0.0, what="reads of the key-value tier, against none",
-         text="no turn reads its key-value cache: the lines ask for writes and capacity that serve nobody; set the turns of a "
-         "session, or leave the cache out", supply=("turns", "hit")),
+         text="no turn reads its key-value cache: its writes and its capacity serve nobody; set the turns of a session, or "
+         "leave the cache out", supply=("turns", "hit")),
+    Rule("W125", 125, "kv_storage_writes_per_day", ">", MOST_WRITES,
+         "turns write the key-value tier {shown} times per day; drives for writing are built for {limit:g}: endurance, not "
+         "capacity, decides what to buy, or write only what is read again"),
+    Rule("W126", 126, "computed_tokens_per_second", ">", "prefill_tokens_per_second",
+         text="the turns bring {shown} to compute, but the GPUs compute {at_most} of prompts if they do nothing else: it takes "
+         "at least {gpus}, or fewer users", supply=("gpus", "turn_time")),
+    Rule("W127", 127, "kv_reading_seconds", ">=", "kv_recompute_seconds",
+         text="a turn reads its context in {shown}, which the GPUs compute again in {at_most}: the tier makes no turn faster, "
+         "though it spares {spared}", supply=("units",)),
     Rule("W104", 104, "arrivals_not_kept", ">", 0.01, "its growth leaves {shown} of what has arrived until {year} out "
          "of capacity, where nothing says that it is reduced: leave `growth` out to keep all that arrives"),
     Rule("W102", 102, "nodes_to_hold", ">", "nodes", "in {year} {states} of states no longer fit {at_most}: they fill {shown}"),
