@@ -46,6 +46,7 @@ from ingest.sizing.offload_tiers import (
     Part,
     compute,
     drives,
+    idle_storage,
     inference,
     machine,
     placed,
@@ -360,7 +361,7 @@ def _training(
                 | ({"interleaving": choices} if choices else {})
             )
         ),
-        lambda answer: (*size.warnings, *_warnings(known, results), *on_settings(answer, settings)),
+        lambda answer: (*size.warnings, *_warnings(known, results), *idle_storage(job, known), *on_settings(answer, settings)),
         job.sources,
         unmet=_unmet(known),
         options=("gpu", *asked),

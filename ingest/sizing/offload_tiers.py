@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN
 from ingest.catalog.records import Gpu, Node, Storage, Value
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
 from ingest.engine.question import Question, Shown, option, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred, Sources
@@ -19,7 +19,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Amount, Written, by_user, gpus_in_node, quantities_of
 from ingest.sizing.resolve import ModelSize
-from ingest.sizing.rules import ROUNDING, Finding, finding, messages, on_settings
+from ingest.sizing.rules import ROUNDING, Finding, finding, messages, on_settings, unused
 from ingest.units import display, percent
 
 #: tier -> its column in a table of places
@@ -184,6 +184,14 @@ def unknown_storage(known: Quantities, results: Mapping[str, Quantity]) -> Itera
     held = results["storage_tier_bytes"]
     if held.value and known.find("system_read_bandwidth") is None:
         yield finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False))
+
+
+def idle_storage(job: OffloadJob, known: Quantities) -> Iterator[Message]:
+    """The warning about a storage that is named and holds nothing."""
+    if job.storage is not None and not known.value(
+        "nvme_tier_bytes" if job.storage.family == "drive" else "storage_tier_bytes"
+    ):
+        yield unused(Option("storage"))
 
 
 def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
@@ -421,7 +429,12 @@ def inference(job: OffloadJob) -> Answer:
         results,
         unknown,
         Deferred(lambda: {"placement": placement(known, parts, NAMES)}),
-        lambda answer: (*size.warnings, *_warnings(known, results, parts, made), *on_settings(answer, settings)),
+        lambda answer: (
+            *size.warnings,
+            *_warnings(known, results, parts, made),
+            *idle_storage(job, known),
+            *on_settings(answer, settings),
+        ),
         job.sources,
         unmet=unmet(known),
         options=("gpu", *given),
