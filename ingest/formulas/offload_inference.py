@@ -80,6 +80,11 @@ computed_quantity("kv_cache_bytes",
     "(total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes) * inference_sequences", "B",
     "Key-value cache of all sequences at the end of their generation, and the states of recurrent layers.",
     label="key-value cache", example="kv_cache_bytes([163_840 * 544], 2, 0, 96) -> 17112760320")  # fmt: skip
+computed_quantity("resident_sequences",
+    "floor(maximum(gpu_room_bytes - held_weights_bytes, 0) / (kv_cache_bytes / inference_sequences))", "1",
+    "Sequences whose cache fits in GPU memory beside all weights.", whole=True,
+    example="resident_sequences(576e9, 141e9, 5.25e12, 500) -> 41")  # fmt: skip
+input_quantity("batched_tokens_per_second", "token/s", "Tokens per second of as many sequences at a time as GPU memory holds.")
 computed_quantity("kv_cache_growth_per_token", "total(growing_elements_per_token) * bytes_per_cached_element", "B/token",
     "Keys and values that the next token of a sequence adds, where no window or chunk is full.",
     label="cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip

@@ -40,12 +40,12 @@ from ingest.sizing.memory_inputs import (
     OFF,
     OFFLOADS,
     PLACES,
-    P,
     RECOMPUTES,
     USUAL_RECIPE,
     USUAL_STAGE,
     UTILIZATION_OF_STEP,
     MemoryJob,
+    P,
     ParallelSizes,
     check_known,
     gpus_hold,
@@ -155,7 +155,7 @@ class StepOptions(TypedDict, total=False):
         str | None,
         option(
             "none, selective (scores of attention), full (layers keep their input alone), or parts of layers: norm, latent, "
-            "activation, mlp, expert, separated by commas; {default} by default, full of adapters (lora, qlora), any with --search.",
+            "activation, mlp, expert, separated by commas; {default} by default, full with lora and qlora, any with --search.",
             usual=RECOMPUTES[0],
             choices=RECOMPUTES,
         ),

@@ -69,7 +69,7 @@ class Layout(NamedTuple):
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """Whether it fills its GPUs so far that it may run out of memory, as it is and where all ranges end high; its effort."""
+        """Whether it may run out of memory, being nearly full or where all ranges end high, then its effort."""
         return (self.filled > TIGHT, self.at_most > 1, *self.effort)
 
     def displaces(self, other: Layout) -> bool:

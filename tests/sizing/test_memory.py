@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
-from ingest.engine.messages import rule_of
 from ingest.architecture import describe
 from ingest.architecture.weight_table import Weight
 from ingest.catalog.store import Catalog
+from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 from ingest.sizing.memory_inputs import PLACES, kept_elements
 
