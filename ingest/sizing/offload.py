@@ -220,6 +220,8 @@ FOR_SESSIONS = ("users", "turns", "turn_time", "first_token_time", "retention")
 FOR_INFERENCE = ("prompt", "generate", "weight_bits", "price", "kv", "hit", *FOR_SESSIONS)
 FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu",
                 "no_recompute", "no_overlap")  # fmt: skip
+#: What counts the tokens of training, and of inference.
+TOKENS = {"sequence_length": "prompt", "prompt": "sequence_length"}
 BESIDE_SESSIONS = ("kv", "price", "batch", "parameters", "weight_bits")
 
 
@@ -255,7 +257,8 @@ def offload(
     for name in FOR_TRAINING if infers else FOR_INFERENCE:
         if name in stated:
             found, expected = ("with", "without") if infers else ("without", "with")
-            raise option_error(name, f": found {found} --inference, expected {expected} it")
+            text = f": found {found} --inference, expected {expected} it"
+            raise UsageError(Message(Option(name), text, supply=(TOKENS[name],) if name in TOKENS else ()))
     used = gpu or (None if node else USUAL_GPU)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=used, node=node, settings=settings)
     card, inside = machine_of(used, node, catalog)

@@ -355,8 +355,8 @@ ROWS = (
          text="a turn reads its context in {shown}, which the GPUs compute again in {at_most}: the tier makes no turn faster, "
          "though it spares {spared}", supply=("units",)),
     Rule("W128", 79, "batched_tokens_per_second", ">", "tokens_per_second",
-         text="a batch of {count} sequences, whose cache fits in GPU memory beside the weights, gives {shown}, against {at_most} "
-         "of this one: servers let the other sequences wait", supply=("batch",)),
+         text="a batch of {count} sequences, whose cache fits in GPU memory beside the weights, gives {shown}, against "
+         "{at_most} of this one: servers let the other sequences wait", supply=("batch",)),
     Rule("W104", 104, "arrivals_not_kept", ">", 0.01, "its growth leaves {shown} of what has arrived until {year} out "
          "of capacity, where nothing says that it is reduced: leave `growth` out to keep all that arrives"),
     Rule("W102", 102, "nodes_to_hold", ">", "nodes", "in {year} {states} of states no longer fit {at_most}: they fill {shown}"),
