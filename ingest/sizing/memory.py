@@ -378,9 +378,9 @@ def memory(
     listed = zip(("layouts", "rejected"), found, strict=True)
     unmet = _unmet(known, results, unknown)
     if unmet and "sequence_length" in job.fixed and way != "full":
-        again = job.known(job.given(parallel, stage, "full"), "full")
-        if gpus_hold(again.value):
-            fits = f"{display(again.value('total_bytes_per_gpu'), 'B', binary=False)} on each, which fits"
+        fully = job.known(job.given(parallel, stage, "full"), "full")
+        if gpus_hold(fully.value):
+            fits = f"{display(fully.value('total_bytes_per_gpu'), 'B', binary=False)} on each, which fits"
             unmet = f"{unmet}; with --recompute full: {fits}"
     answer = Answer(
         question,
@@ -406,14 +406,14 @@ def memory(
         for name, value in {**fixed, **settings}.items():
             if name not in answer.used and not (name.endswith("_parallel") and value == 1):
                 idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
-    counted = "sequence_length" in job.fixed
+    of_tokens = "sequence_length" in job.fixed
     # Options that change nothing of what is counted, though their quantities are part of it.
     without = {
-        **dict.fromkeys(("dropout", "fp8_inputs", "loss"), not counted),
-        "attention": not counted and attention != ATTENTIONS[0],
-        "recompute": not counted or (way == "selective" and attention == ATTENTIONS[0]),
+        **dict.fromkeys(("dropout", "fp8_inputs", "loss"), not of_tokens),
+        "attention": not of_tokens and attention != ATTENTIONS[0],
+        "recompute": not of_tokens or (way == "selective" and attention == ATTENTIONS[0]),
         "step_in_backward": not step,
-        "no_sequence_parallel": not counted or parallel.tensor == 1,
+        "no_sequence_parallel": not of_tokens or parallel.tensor == 1,
         **dict.fromkeys(("virtual_stages", "micro_batches"), parallel.pipeline == 1),
         "hybrid_shard": P not in places,
     }

@@ -398,7 +398,7 @@ def inference(job: OffloadJob) -> Answer:
     inputs["cached_elements"] = derived(kept_by_attention(made, inputs), f"attention of {made.id}")
     known = Quantities({**_structure(made), **recurrent_state(made), **inputs})
     known.state(*CASES)
-    asked = _in_order(known, asked)
+    asked = {**_in_order(known, asked)}
     parts = placed(known, asked)
     waiting = _waiting(known, asked, parts)
     best = Quantities({**known.given, **{name: Input(1, note="at its full rate") for name in AT_BEST}})
@@ -461,7 +461,7 @@ def _in_order(known: Quantities, asked: Mapping[str, str]) -> Mapping[str, str]:
     Where the cache leaves the GPU in any case, the weights stay, as FlexGen and servers place them.
     """
     stays = known.value("held_kv_bytes") <= known.value("gpu_room_bytes")
-    return asked if stays or known.value("decode_weights_share") < MOST_READ else dict(reversed(asked.items()))
+    return asked if stays or known.value("decode_weights_share") < MOST_READ else {name: asked[name] for name in reversed(CLASSES)}
 
 
 def _waiting(known: Quantities, asked: Mapping[str, str], parts: Mapping[str, Part]) -> Quantities | None:
