@@ -37,6 +37,10 @@ computed_quantity("kv_cache_bytes",
     "(total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes) * inference_sequences", "B",
     "Key-value cache of all sequences at the end of their generation, and the states of recurrent layers.",
     label="key-value cache", example="kv_cache_bytes([163_840 * 544], 2, 0, 96) -> 17112760320")  # fmt: skip
+computed_quantity("resident_sequences",
+    "floor(maximum(gpu_room_bytes - held_weights_bytes, 0) / (kv_cache_bytes / inference_sequences))", "1",
+    "Sequences whose cache fits in GPU memory beside all weights.", whole=True,
+    example="resident_sequences(576e9, 141e9, 5.25e12, 500) -> 41")  # fmt: skip
 computed_quantity("kv_cache_growth_per_token", "total(growing_elements_per_token) * bytes_per_cached_element", "B/token",
     "Keys and values that the next token of a sequence adds, where no window or chunk is full.",
     label="cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip
@@ -217,6 +221,25 @@ computed_quantity("kv_recompute_bandwidth",
     "B/s", "Reads below which the GPUs compute the key-value cache of a token again sooner than they read it.",
     source="kaplan2020", where="sec. 2.1: 2·N per token, without attention over the context", above=False,
     label="reads at which recomputing is as fast")  # fmt: skip
+computed_quantity("kv_hit_tokens",
+    "(kv_context_tokens * (session_turns - 1) / 2 + prompt_tokens * kv_prompt_looked_for) * kv_hit_share", "token",
+    "Tokens whose cache a mean turn reads instead of computing it.", above=False)  # fmt: skip
+computed_quantity("computed_tokens_per_second",
+    "turn_rate * (prompt_tokens + kv_context_tokens * (session_turns - 1) / 2 - kv_hit_tokens)", "token/s",
+    "Tokens whose cache the turns compute: of their prompts, and of context that the tier does not hold.", above=False,
+    label="tokens that the turns bring to compute")  # fmt: skip
+computed_quantity("prefill_tokens_per_second",
+    "achieved_flops_per_gpu * gpus / (forward_flops_per_parameter * parameters_active)", "token/s",
+    "Tokens of prompts that the GPUs compute, if they do nothing else.", source="kaplan2020",
+    where="sec. 2.1: 2·N per token, without attention over the context", label="tokens that the GPUs compute")  # fmt: skip
+computed_quantity("kv_recompute_seconds", "kv_hit_tokens / prefill_tokens_per_second", "s",
+    "Time in which all GPUs compute again what a mean turn reads.", label="computing again what a turn reads")  # fmt: skip
+computed_quantity("kv_gpus_spared", "turn_rate * kv_recompute_seconds * gpus", "GPU",
+    "GPUs that would compute all day what the turns read from the tier.", label="GPUs that reading spares")  # fmt: skip
+computed_quantity("prefill_gpus", "ceil(gpus * computed_tokens_per_second / prefill_tokens_per_second)", "GPU",
+    "GPUs that compute what the turns bring.", whole=True)  # fmt: skip
+computed_quantity("kv_reading_seconds", "kv_hit_bytes / kv_offered_bandwidth", "s",
+    "Time in which a mean turn reads from the tier, alone.", label="reading of a turn")  # fmt: skip
 computed_quantity("kv_turn_bandwidth", "kv_hit_bytes / first_token_seconds", "B/s",
     "Rate at which one turn reads its reused context.", label="read rate of one turn")  # fmt: skip
 computed_quantity("kv_mean_turns", "turn_rate * first_token_seconds", "1",
@@ -271,3 +294,5 @@ computed_quantity("kv_bytes_written_per_day", "kv_write_bandwidth * seconds_per_
 computed_quantity("kv_writes_per_day", "kv_bytes_written_per_day / kv_tier_bytes", "1",
     "Drive writes per day (DWPD) of a tier that holds all sessions.",
     label="drive writes per day of the key-value tier")  # fmt: skip
+computed_quantity("kv_storage_writes_per_day", "kv_bytes_written_per_day / maximum(kv_offered_bytes, kv_tier_bytes)", "1",
+    "Drive writes per day (DWPD) of the storage of the tier.")  # fmt: skip

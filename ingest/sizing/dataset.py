@@ -11,14 +11,14 @@ from ingest.catalog.store import opened
 from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, is_file_name, part_counted, read_measurement, sizes_of
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
-from ingest.engine.registry import check_value, solve
+from ingest.engine.registry import check_value, needs_below, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, without_unit
+from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, unused, without_unit
 from ingest.units import display
 
 #: records of a format
@@ -475,6 +475,12 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
             *messages([by_reference(corpus, known), finding("W04", words={"text": part and "part"}, part=part)]),
             *without_unit({"raw_bytes": by_user(own).get("raw_bytes")}),
             *on_settings(answer, settings),
+            # Ids of a vocabulary take as many bytes as those of another.
+            *(
+                unused(Option(one))
+                for one, name in QUANTITIES.items()
+                if asked[one] is not None and name != "vocabulary" and name not in {*answer.used, *needs_below(answer.unknown)}
+            ),
         ),
         catalog,
     )

@@ -41,11 +41,11 @@ from ingest.sizing.memory_inputs import (
     OFFLOADS,
     PLACES,
     RECOMPUTES,
-    STEP_DEFAULTS,
     USUAL_RECIPE,
     USUAL_STAGE,
     UTILIZATION_OF_STEP,
     MemoryJob,
+    P,
     ParallelSizes,
     check_known,
     gpus_hold,
@@ -53,7 +53,7 @@ from ingest.sizing.memory_inputs import (
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, largest_model, search
+from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, VARIED, Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, model_named, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
@@ -104,8 +104,6 @@ NOT_HELD = UNSURE._replace(headlines=(("Does not fit:", UNSURE.headlines[0][1]),
 STATES_ALONE = QUESTION._replace(
     headlines=tuple(("Needs at least" if "gpus_to_hold" in parts else verb, parts) for verb, parts in QUESTION.headlines)
 )
-#: Ranges of a step whose upper ends may come together.
-VARIED = (*STEP_DEFAULTS, "bucket_bytes_per_gpu")
 #: Parallel sizes as the title names them.
 SHORT = ("TP", "PP", "CP", "EP", "ETP")
 
@@ -158,7 +156,7 @@ class StepOptions(TypedDict, total=False):
         str | None,
         option(
             "none, selective (scores of attention), full (layers keep their input alone), or parts of layers: norm, latent, "
-            "activation, mlp, expert, separated by commas; {default} by default, any with --search.",
+            "activation, mlp, expert, separated by commas; {default} by default, full with lora and qlora, any with --search.",
             usual=RECOMPUTES[0],
             choices=RECOMPUTES,
         ),
@@ -291,10 +289,7 @@ def memory(
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=named, node=node, settings=settings)
     fixed = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES})
     stage_asked = None if asked["zero_stage"] is None else zero_stage_of(asked["zero_stage"])
-    stage, way = USUAL_STAGE if stage_asked is None else stage_asked, recompute or RECOMPUTES[0]
-    parts_again(way)
-    if asked["recompute_layers"] is not None and recompute != "full":
-        raise option_error("recompute_layers", f": found --recompute {way}, expected full")
+    stage = USUAL_STAGE if stage_asked is None else stage_asked
     one_of("--attention", attention, ATTENTIONS)
     if asked["loss"] is not None:
         one_of("--loss", asked["loss"], LOSSES)
@@ -307,6 +302,12 @@ def memory(
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     chosen, states = _states(asked, size, catalog)
+    # TRL, ms-swift, LLaMA-Factory and Unsloth compute layers again unless they are told not to, as configs of axolotl do and
+    # those of torchtune for 70B: whoever trains adapters is short of memory.
+    way = recompute or (RECOMPUTES[-1] if states.adapters and "sequence_length" in {**fixed, **settings} else RECOMPUTES[0])
+    parts_again(way)
+    if asked["recompute_layers"] is not None and way != "full":
+        raise option_error("recompute_layers", f": found --recompute {way}, expected full")
     trained = Trained.of(asked, size, states)
     read = size.entry or (model_named(model, None, catalog) if model is not None and asked["algorithm"] else None)
     job = MemoryJob(
@@ -372,9 +373,16 @@ def memory(
     keeping = chosen.name if states.id == chosen.optimizer else f"{states.name}; recipe {chosen.id}"
     shape = " × ".join(f"{short} {size}" for short, size in zip(SHORT, parallel, strict=True) if size > (short != "ETP"))
     keeping += f"; {shape}" if shape and step else ""
+    keeping += "" if not step or way == RECOMPUTES[0] else f"; {way} recomputation"
     keeping += f"; {asked['algorithm'].upper()}" if asked["algorithm"] else ""
     machines = card.name if (count := fixed.get("gpus")) is None else f"{count:,.0f} × {card.name}"
     listed = zip(("layouts", "rejected"), found, strict=True)
+    unmet = _unmet(known, results, unknown)
+    if unmet and "sequence_length" in job.fixed and way != "full":
+        fully = job.known(job.given(parallel, stage, "full"), "full")
+        if gpus_hold(fully.value):
+            fits = f"{display(fully.value('total_bytes_per_gpu'), 'B', binary=False)} on each, which fits"
+            unmet = f"{unmet}; with --recompute full: {fits}"
     answer = Answer(
         question,
         f"{'Memory' if step else 'Model states'} of {size.name} on {machines}: {keeping}; ZeRO-{stage}, offload {offload}"
@@ -389,7 +397,7 @@ def memory(
         },
         (*size.warnings, *cautions),
         catalog,
-        f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else _unmet(known, results, unknown),
+        f"no layout holds the model: {found[1][0].reason}" if found[1] and not found[0] else unmet,
         options=("gpu", *asked),
     )
     idle: list[Message] = []
@@ -399,8 +407,19 @@ def memory(
         for name, value in {**fixed, **settings}.items():
             if name not in answer.used and not (name.endswith("_parallel") and value == 1):
                 idle.append(unused(Option(f"set.{name}" if name in settings else options_of[name])))
-        of_step = ("recompute", "dropout", "fp8_inputs", "loss", "step_in_backward")
-        idle += [unused(Option(name)) for name in of_step if asked[name] and not step]
+    of_tokens = "sequence_length" in job.fixed
+    # Options that change nothing of what is counted, though their quantities are part of it.
+    without = {
+        **dict.fromkeys(("dropout", "fp8_inputs", "loss"), not of_tokens),
+        "attention": not of_tokens and attention != ATTENTIONS[0],
+        "recompute": not of_tokens or (way == "selective" and attention == ATTENTIONS[0]),
+        "step_in_backward": not step,
+        "no_sequence_parallel": not of_tokens or parallel.tensor == 1,
+        **dict.fromkeys(("virtual_stages", "micro_batches"), parallel.pipeline == 1),
+        "hybrid_shard": P not in places,
+    }
+    of_none = [unused(Option(name)) for name, changes_nothing in without.items() if asked[name] and changes_nothing]
+    idle += [line for line in of_none if line not in idle]
     return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, settings)))
 
 

@@ -16,7 +16,8 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, revised
 from ingest.errors import UsageError
-from ingest.sizing.memory_inputs import LATENT, PLACES, MemoryJob, ParallelSizes
+from ingest.sizing.memory_inputs import LATENT, PLACES, STEP_DEFAULTS, MemoryJob, ParallelSizes
+from ingest.text import grouped
 from ingest.units import display
 
 #: Shorter parts of a sequence leave too little work between two exchanges of keys and values: Llama 3 cuts 131,072 tokens
@@ -26,6 +27,8 @@ LEAST_CONTEXT_TOKENS = 4096
 MOST_STAGES, MOST_CONTEXT, MOST_EXPERT_RANKS = 64, 64, 64
 #: Fuller GPUs run out of memory where libraries or an uneven router take more: of equal layouts the roomier one comes first.
 TIGHT = 0.95
+#: Ranges of a step whose upper ends may come together.
+VARIED = (*STEP_DEFAULTS, "bucket_bytes_per_gpu")
 #: ZeRO stages that are practised with pipeline stages, and without.
 STAGES = (1, 3)
 #: The parts of a GPU's memory, for the reason of a rejection.
@@ -39,6 +42,8 @@ PARTS = {
 
 #: What the help of `--largest` says of the shapes, after the machine that holds the model.
 SHAPES = "hold: by --set hidden_size or --set layers, else of width 128 × layers; with --set experts, one of experts."
+#: Quantities of a step that some layouts are given and others compute.
+GIVEN_OR_NOT = {"gather_bytes_per_gpu", "recomputed_layer_bytes", "gathered_token_bytes_per_gpu"}
 #: GPUs that stand for any number of them, and the value of a size that a candidate does not have.
 VERY_MANY, NEUTRAL = 1e8, 1.0
 
@@ -52,6 +57,7 @@ class Layout(NamedTuple):
     gpus: int  # the fewest GPUs that hold it, or the GPUs given; 0 where no number of them does
     bytes_per_gpu: float  # on each of them; the least for any number of them where none holds it
     filled: float  # share of the memory of a GPU
+    at_most: float  # that share where all ranges end high
     reason: str = ""  # why it is rejected; empty where it holds
 
     @property
@@ -63,8 +69,14 @@ class Layout(NamedTuple):
 
     @property
     def costs(self) -> tuple[float, ...]:
-        """Whether it fills its GPUs so far that it may run out of memory, then its effort."""
-        return (self.filled > TIGHT, *self.effort)
+        """Whether it may run out of memory, being nearly full or where all ranges end high, then its effort."""
+        return (self.filled > TIGHT, self.at_most > 1, *self.effort)
+
+    def displaces(self, other: Layout) -> bool:
+        """Whether it is as simple as another one in every way; parts of layers are computed again by Megatron alone."""
+        if other.recompute == "full" and "," in self.recompute:
+            return False
+        return all(mine <= theirs for mine, theirs in zip(self.costs, other.costs, strict=True))
 
     def row(self, gpus_per_node: int) -> dict[str, Any]:
         """A row of the table."""
@@ -107,19 +119,22 @@ def search(job: MemoryJob, stage: int | None, recompute: str | None) -> tuple[li
         # ZeRO-2 and 3 gather at each micro-batch, which pipelines do not do, unless the user asks for it.
         shapes = (sizes for sizes in _candidates(job) if stage is not None or level != 3 or sizes.pipeline == 1)
         candidates = [sizes for sizes in shapes if gpus % group_of(sizes) == 0]
-        for way in ways if candidates else ():
-            found += _judged(job, candidates, level, way, gpus)
+        for way in ways:
+            # What is given of some and computed of others, such as weights that one replica gathers from none, is no column.
+            alike = grouped((frozenset(GIVEN_OR_NOT & {*job.given(sizes, level, way)}), sizes) for sizes in candidates)
+            for members in alike.values():
+                found += _judged(job, members, level, way, gpus)
     if not found:
         raise UsageError(f"--gpus: found {gpus:,}, expected a number that some layout divides")
     fitting = sorted(
         (one for one in found if not one.reason),
-        key=lambda one: (one.gpus, *one.costs[:2], math.prod(one.sizes[:4]), one.effort),
+        key=lambda one: (one.gpus, *one.costs[:3], math.prod(one.sizes[:4]), one.effort),
     )
     rejected = sorted((one for one in found if one.reason), key=lambda one: (one.bytes_per_gpu, one.effort))
     kept: list[Layout] = []
     for one in fitting:
         # None is listed for which another one takes as few GPUs and is as simple in every way.
-        if not any(all(mine <= other for mine, other in zip(best.costs, one.costs, strict=True)) for best in kept):
+        if not any(best.displaces(one) for best in kept):
             kept.append(one)
     return kept, rejected
 
@@ -182,6 +197,8 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
         node = job.gpus_per_node
         used = numpy.array([rented(int(need), group_of(one), node) if holds else VERY_MANY for need, one, holds in sizes_held])
     placed = job.known({**columns, "gpus": Input(used)}, way)  # type: ignore[arg-type]
+    highest = {name: item._replace(value=item.high) for name, item in columns.items() if name in VARIED and item.high}
+    most = column(job.known({**columns, **highest, "gpus": Input(used)}, way), "total_bytes_per_gpu")  # type: ignore[arg-type]
     total, parts = column(placed, "total_bytes_per_gpu"), {name: column(placed, name) for name in PARTS}
     memory = float(columns["memory_bytes_per_gpu"].value)
     room = memory * float(columns["memory_utilization"].value)
@@ -191,7 +208,9 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
             largest = max(parts, key=lambda name: float(parts[name][place]))
             shown = [display(value, "B", binary=False, digits=3) for value in (size, room, float(parts[largest][place]))]
             reason = f"{shown[0]} on a GPU exceed {shown[1]}; {PARTS[largest]} take {shown[2]}"
-        yield Layout(sizes, level, way, 0 if reason else int(used[place]), size, size / memory, reason)
+        yield Layout(
+            sizes, level, way, 0 if reason else int(used[place]), size, size / memory, float(most[place]) / memory, reason
+        )
 
 
 def rented(needed: int, group: int, gpus_per_node: int) -> int:

@@ -46,6 +46,7 @@ from ingest.sizing.offload_tiers import (
     Part,
     compute,
     drives,
+    idle_storage,
     inference,
     machine,
     placed,
@@ -185,7 +186,10 @@ QUANTITIES = quantities_in(TrainingOptions)
 #: Options without an effect where a model trains, and where text is generated; those of sessions; and those of the other tiers.
 FOR_SESSIONS = ("users", "turns", "turn_time", "first_token_time", "retention")
 FOR_INFERENCE = ("prompt", "generate", "weight_bits", "price", "kv", "hit", *FOR_SESSIONS)
-FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu")
+FOR_TRAINING = ("gradients", "optimizer_states", "activations", "recipe", "sequence_length", "target", "optimizer_on_gpu",
+                "no_recompute", "no_overlap")  # fmt: skip
+#: What counts the tokens of training, and of inference.
+TOKENS = {"sequence_length": "prompt", "prompt": "sequence_length"}
 BESIDE_SESSIONS = ("kv", "price", "batch", "parameters", "weight_bits")
 
 
@@ -207,7 +211,7 @@ def offload(
     """
     asked: dict[str, Any] = {**filled(OffloadOptions, options, "offload"), "model": model}
     catalog, settings, node = opened(asked["catalogs"]), settings_of(asked["set"]), asked["node"]
-    stated = {name for name, value in asked.items() if value is not None}
+    stated = {name for name, value in asked.items() if value is not None and value is not False}
     infers, serves = asked["inference"], "users" in stated
     if asked.pop("largest"):
         if model is not None or serves:
@@ -221,7 +225,8 @@ def offload(
     for name in FOR_TRAINING if infers else FOR_INFERENCE:
         if name in stated:
             found, expected = ("with", "without") if infers else ("without", "with")
-            raise option_error(name, f": found {found} --inference, expected {expected} it")
+            text = f": found {found} --inference, expected {expected} it"
+            raise UsageError(Message(Option(name), text, supply=(TOKENS[name],) if name in TOKENS else ()))
     used = gpu or (None if node else USUAL_GPU)
     asked["gpus"] = gpus_of(asked["gpus"], asked["nodes"], catalog, gpu=used, node=node, settings=settings)
     card, inside = machine_of(used, node, catalog, trains=not infers)
@@ -327,7 +332,7 @@ def _training(
                 | ({"interleaving": choices} if choices else {})
             )
         ),
-        lambda answer: (*size.warnings, *_warnings(known, results), *on_settings(answer, settings)),
+        lambda answer: (*size.warnings, *_warnings(known, results), *idle_storage(job, known), *on_settings(answer, settings)),
         job.sources,
         unmet=_unmet(known),
         options=("gpu", *asked),

@@ -10,16 +10,28 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
 from ingest.engine.question import Question, Shown, option, quantities_in, shown
+from ingest.engine.registry import unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
-from ingest.sizing.offload_tiers import OffloadJob, beyond_reach, compute, kept_by_attention, machine, recurrent_state
-from ingest.sizing.rules import finding, messages, on_settings
+from ingest.sizing.offload_tiers import (
+    TIER_DEFAULTS,
+    OffloadJob,
+    beyond_reach,
+    compute,
+    drives,
+    kept_by_attention,
+    machine,
+    recurrent_state,
+)
+from ingest.sizing.rules import ROUNDING, finding, messages, on_settings
+from ingest.units import display
 
 DEFAULTS = {
+    **{name: TIER_DEFAULTS[name] for name in ("tier_utilization", "nvme_delivery", "nvme_write_share")},
     "session_turns": Input(1).by_default("one turn, which reuses nothing", "turns"),
     "prompt_tokens": Input(512).by_default("512 new tokens in a turn", "prompt"),
     "generated_tokens": Input(32).by_default("32 tokens are generated in a turn", "generate"),
@@ -32,6 +44,15 @@ DEFAULTS = {
 #: Results of turns that read from the tier, the two of most weight first.
 READING = ("kv_turn_bandwidth", "kv_peak_read_bandwidth", "kv_peak_turns", "kv_burst_bandwidth", "kv_blocks_per_turn",
            "kv_block_seconds")  # fmt: skip
+#: What the drives or the shared system that are named have, and the need of each: none of an average where turns coincide.
+OFFERED = {"room_bytes": ("kv_tier_bytes",), "read_bandwidth_of_job": ("kv_peak_read_bandwidth", "kv_read_bandwidth"),
+           "write_bandwidth_of_job": ("kv_write_bandwidth",)}  # fmt: skip
+LABELS = {"room_bytes": "room for caches", "read_bandwidth_of_job": "reads that the storage gives",
+          "write_bandwidth_of_job": "writes that the storage takes"}  # fmt: skip
+#: What `_short` calls them.
+SHORT = {"room_bytes": "of room", "read_bandwidth_of_job": "of reads", "write_bandwidth_of_job": "of writes"}
+#: Results of the GPUs that compute again what no tier holds.
+COMPUTING = ("prefill_tokens_per_second", "computed_tokens_per_second", "kv_recompute_seconds", "kv_gpus_spared")
 #: The headline where nothing is read.
 WRITTEN = {"kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}
 #: What `offload` answers of a serving cluster.
@@ -48,6 +69,8 @@ QUESTION = Question(
         *shown("kv_block_bytes", "kv_bytes_written_per_day", main=False),
         Shown("kv_writes_per_day"),
         *(Shown(name, main=place < 2) for place, name in enumerate(READING)),
+        *shown(*COMPUTING),
+        *(Shown(f"{tier}_{what}", label=LABELS[what]) for tier in ("nvme", "storage") for what in OFFERED),
     ),
     (("Needs", {"kv_peak_read_bandwidth": "{} read", **WRITTEN}), ("Needs", WRITTEN)),
 )  # fmt: skip
@@ -122,9 +145,13 @@ def serving(job: OffloadJob) -> Answer:
     trace = _trace(Path(str(hit))) if hit is not None and str(hit).endswith(".jsonl") else None
     if trace is None:
         options |= quantities_of(QUANTITIES, {"hit": hit})
+    tier = "" if job.storage is None else "nvme" if job.storage.family == "drive" else "storage"
+    offered, tiers = drives(job.storage, given["units"]), machine(job.card, job.node, named=job.named)
     inputs = {
         **DEFAULTS,
-        **machine(job.card, job.node, named=job.named),
+        # Drives that are named take the place of those of the node, whose capacity says nothing about them.
+        **{name: item for name, item in tiers.items() if not tier or not name.startswith("nvme_")},
+        **offered,
         **compute(job.card, job.utilization),
         "parameters_active": derived(made.parameters_active, f"rows of {made.id}"),
         **by_user({**options, **settings}),
@@ -136,32 +163,72 @@ def serving(job: OffloadJob) -> Answer:
     for name, column in {"session_elements": kept_by_attention(made, inputs, turns), "reused_elements": reused}.items():
         inputs[name] = derived(column, f"attention of {made.id}")
     known = Quantities({**recurrent_state(made), **inputs})
-    known.state("one_node")
+    known.state("one_node", "tiers_of_nodes")
     tables = {}
     if trace is not None:
         tables["hits"] = _replay(trace, known)
         settings = {name: value for name, value in settings.items() if name not in OF_TRACES}
     known.give(_variation(earlier, known))
-    left_out = () if known.value("kv_hit_bytes") else READING
-    results, unknown = known.results([name for name in QUESTION.names if name not in left_out])
+    reads, room = bool(known.value("kv_hit_bytes")), known.find(f"{tier}_room_bytes") if tier else None
+    rate = known.find(f"{tier}_read_bandwidth_of_job" if tier else "kv_turn_bandwidth")
+    if reads and rate is not None:
+        known.link("kv_offered_bandwidth", rate)
+    known.link("kv_offered_bytes", known.step("kv_tier_bytes") if room is None else room)
+    left_out = {*(() if reads else (*READING, *COMPUTING[2:])),
+                *(f"{other}_{what}" for other in ("nvme", "storage") if other != tier for what in OFFERED)}  # fmt: skip
+    results, unknown = known.results([name for name in QUESTION.names if name not in left_out], ranged=bool(tier))
     # A session may keep more than one state of its recurrent layers.
     kept = "recurrent" if any(row.state for row in made.attentions) else "attention"
+    found = [
+        finding("W99", words={"layers": kept}),
+        *beyond_reach(made, known.value("session_tokens")),
+        finding("W89", known.find),
+        finding("W125", known.find),
+        finding("W126", known.find, gpus=display(known.value("prefill_gpus"), "GPU")),
+    ]
+    turns_named, verdict = f"{turns:,} turn{'s' if turns > 1 else ''}", ""
+    if reads and rate is not None and (even := known.value("kv_recompute_bandwidth")):
+        verdict = f" faster than computing again on {known.value('gpus'):,.0f} × {job.card.name}"
+        if tier:
+            found.append(slow := finding("W127", known.find, spared=display(known.value("kv_gpus_spared"), "GPU")))
+            verdict = f"; reading is{' not' if slow is not None and slow.true else ''}{verdict}"
+        else:
+            verdict = f"; reading is{verdict} from {display(even, 'B/s', binary=False)} on"
     return Answer(
         QUESTION,
-        f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {known.value('session_turns'):,.0f} turns",
-        {"model": {"value": given["model"], "from": "user"}, "inference": {"value": "yes", "from": "user"}},
+        f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {turns_named}{verdict}",
+        {
+            "model": {"value": given["model"], "from": "user"},
+            "inference": {"value": "yes", "from": "user"},
+            **({"storage": {"value": given["storage"], "from": "user"}} if tier else {}),
+        },
         known,
         results,
         unknown,
         tables,
-        lambda answer: (
-            *size.warnings,
-            *messages([finding("W99", words={"layers": kept}), *beyond_reach(made, known.value("session_tokens"))]),
-            *on_settings(answer, settings),
-        ),
+        lambda answer: (*size.warnings, *messages(found), *on_settings(answer, settings)),
         job.sources,
+        unmet=_short(known, tier, job.storage.name if job.storage is not None else ""),
         options=("gpu", *given),
     )
+
+
+def _short(known: Quantities, tier: str, name: str) -> str:
+    """What the storage of the tier is short of, and the drives or units that suffice; empty where nothing is named or short."""
+    short, most = [], 0.0
+    for what, needs in OFFERED.items():
+        have = known.find(f"{tier}_{what}") if tier else None
+        need = next((step for one in needs if (step := known.find(one)) is not None), None)
+        if have is None or need is None or need.value <= have.value * (1 + ROUNDING):
+            continue
+        want, got = (display(step.value, unit_of(step.name), binary=False) for step in (need, have))
+        short.append(f"{got} of {want} {SHORT[what]}")
+        most = max(most, need.value / have.value)
+    if not short:
+        return ""
+    units = math.ceil(most * known.given["offload_storage_units"].value)
+    more = f"; at least {units:,} drives in each node do" if tier == "nvme" else ""
+    return f"{name} does not hold the key-value tier: it gives {', '.join(short)}{more}"
 
 
 def _variation(earlier: Sequence[Sequence[float]], known: Quantities) -> dict[str, Input]:

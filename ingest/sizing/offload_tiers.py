@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN, UNTRAINED
 from ingest.catalog.records import Gpu, Node, Storage, Value
-from ingest.engine.messages import Message
+from ingest.engine.messages import Message, Option
 from ingest.engine.question import Question, Shown, option, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred, Sources
@@ -19,7 +19,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Amount, Written, by_user, gpus_in_node, quantities_of
 from ingest.sizing.resolve import ModelSize
-from ingest.sizing.rules import ROUNDING, Finding, finding, messages, on_settings
+from ingest.sizing.rules import MOST_READ, ROUNDING, Finding, finding, messages, on_settings, unused
 from ingest.units import display, percent
 
 #: tier -> its column in a table of places
@@ -139,7 +139,7 @@ def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
     }  # fmt: skip
     if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
         scaled["nvme_delivery"] = MEASURED_WITH_TENSORS
-    return scaled
+    return {**scaled, "offload_storage_units": Input(count)}
 
 
 def compute(card: Gpu, utilization: Value | None) -> dict[str, Input]:
@@ -184,6 +184,14 @@ def unknown_storage(known: Quantities, results: Mapping[str, Quantity]) -> Itera
     held = results["storage_tier_bytes"]
     if held.value and known.find("system_read_bandwidth") is None:
         yield finding("W91", words={"storage": "unknown"}, held=display(held.value, "B", binary=False))
+
+
+def idle_storage(job: OffloadJob, known: Quantities) -> Iterator[Message]:
+    """The warning about a storage that is named and holds nothing."""
+    if job.storage is not None and not known.value(
+        "nvme_tier_bytes" if job.storage.family == "drive" else "storage_tier_bytes"
+    ):
+        yield unused(Option("storage"))
 
 
 def placed(known: Quantities, asked: Mapping[str, str]) -> dict[str, Part]:
@@ -272,7 +280,7 @@ def kept_by_attention(made: Architecture, known: Mapping[str, Input], turns: int
     return kept_elements(made, solve("kv_context_tokens", tokens) * turns)
 
 
-#: What is placed, the key-value cache first: off the GPU it is read in every step as the weights are, and grows besides.
+#: What is placed, the key-value cache first where it fits: off the GPU it is read in every step as the weights are, and grows.
 CLASSES = ("kv", "weights")
 NAMES = {"kv": "key-value cache", "weights": "weights"}
 #: Cases of a job that generates from these tiers.
@@ -392,7 +400,9 @@ def inference(job: OffloadJob) -> Answer:
     inputs["cached_elements"] = derived(kept_by_attention(made, inputs), f"attention of {made.id}")
     known = Quantities({**_structure(made), **recurrent_state(made), **inputs})
     known.state(*CASES)
+    asked = {**_in_order(known, asked)}
     parts = placed(known, asked)
+    waiting = _waiting(known, asked, parts)
     best = Quantities({**known.given, **{name: Input(1, note="at its full rate") for name in AT_BEST}})
     best.state(*CASES)
     _link(known, parts)
@@ -423,7 +433,12 @@ def inference(job: OffloadJob) -> Answer:
         results,
         unknown,
         Deferred(lambda: {"placement": placement(known, parts, NAMES)}),
-        lambda answer: (*size.warnings, *_warnings(known, results, parts, made), *on_settings(answer, settings)),
+        lambda answer: (
+            *size.warnings,
+            *_warnings(known, results, parts, made, waiting),
+            *idle_storage(job, known),
+            *on_settings(answer, settings),
+        ),
         job.sources,
         unmet=unmet(known),
         options=("gpu", *given),
@@ -439,6 +454,27 @@ def released_bits(bits: float, what: str) -> None:
         expected = ", ".join(map(str, RELEASED_BITS))
         closest = min(RELEASED_BITS, key=lambda width: abs(width - bits))
         raise UsageError(f"{what}: found {bits:g}, expected a released width, {expected}; did you mean {closest}?")
+
+
+def _in_order(known: Quantities, asked: Mapping[str, str]) -> Mapping[str, str]:
+    """The classes in the order in which they take room.
+
+    A step reads all of the cache and what it needs of the weights: where that is a part, the cache is read more for each byte.
+    Where the cache leaves the GPU in any case, the weights stay, as FlexGen and servers place them.
+    """
+    stays = known.value("held_kv_bytes") <= known.value("gpu_room_bytes")
+    return asked if stays or known.value("decode_weights_share") < MOST_READ else {name: asked[name] for name in reversed(CLASSES)}
+
+
+def _waiting(known: Quantities, asked: Mapping[str, str], parts: Mapping[str, Part]) -> Quantities | None:
+    """Generation of as many sequences at a time as fit in GPU memory beside the weights; none where all do, or no one."""
+    number = known.value("resident_sequences")
+    if asked["kv"] != FILL or not number or not any(parts["kv"].shares.get(tier) for tier in AWAY):
+        return None
+    found = Quantities({**known.given, "inference_sequences": Input(number)})
+    found.state(*CASES)
+    _link(found, dict.fromkeys(asked, Part({"gpu": 1.0}, False)))
+    return found
 
 
 def _structure(made: Architecture) -> dict[str, Input]:
@@ -485,10 +521,17 @@ def _link(known: Quantities, parts: Mapping[str, Part]) -> None:
 
 
 def _warnings(
-    known: Quantities, results: Mapping[str, Quantity], parts: Mapping[str, Part], made: Architecture
+    known: Quantities,
+    results: Mapping[str, Quantity],
+    parts: Mapping[str, Part],
+    made: Architecture,
+    waiting: Quantities | None,
 ) -> Iterator[str]:
+    rate = None if waiting is None else waiting.find("tokens_per_second")
+    count = f"{known.value('resident_sequences'):,.0f}"
     found = [
         *beyond_reach(made, known.value("kv_context_tokens")),
+        finding("W128", {**results, "batched_tokens_per_second": rate and float(rate.value)}, count=count),
         finding("W92", {**results, "host_memory_per_node": known.find("host_memory_per_node")}),
     ]
     if any(parts["kv"].shares.get(tier) for tier in AWAY):

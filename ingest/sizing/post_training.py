@@ -293,7 +293,16 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         used = {step.name for step in steps_below(map(known.step, results))} | needs_below(unknown)
         named = {**QUANTITIES, "trainer_gpus": "gpus", "changed_share": "changed_share", "encoding": "change_bytes",
                  "optimizer": "checkpoint_bytes", "interval": "checkpoint_interval"}  # fmt: skip
-        yield from (unused(Option(one)) for one, name in named.items() if asked.get(one) is not None and name not in used)
+        # Traces are of rollouts, and a time of a step that is given rests on no rate; anchors are between deltas.
+        traces = {"tokens", "trace_retention", *(["trace"] if asked.get("trace") not in (None, "none") else []),
+                  *(["trace_format"] if asked.get("trace_format") not in (None, USUAL_TRACE) else [])}  # fmt: skip
+        of_none = traces if found.left_out.issuperset(OF_TRACES) else set()
+        of_none |= {"tokens_per_second"} if asked.get("step_time") is not None else set()
+        of_none |= {"anchor_within"} if found.words["publish"] == USUAL_PUBLISHED else set()
+        idle = {one for one, name in named.items() if name not in used} | of_none
+        yield from (
+            unused(Option(one)) for one in (*named, "trace", "trace_format") if one in idle and asked.get(one) is not None
+        )
         yield from (unused(Option(f"set.{name}")) for name in settings if name not in used)
         yield from contradictions(known, settings)
 

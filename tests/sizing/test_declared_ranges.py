@@ -132,6 +132,7 @@ IN_PARTS = {
     **dict.fromkeys((f"concurrent_gpus_{level}" for level in ("mean", "p50", "p95", "p99", "max")), "slices of GPUs"),
     **dict.fromkeys(("gpus_fed", "gpus_fed_by_unit"), "the fraction is headroom"),
     "gpus_gained": "a rate of change",
+    "kv_gpus_spared": "a mean over time",
     **dict.fromkeys(("folders_read", "fewest_folders_read"), "a mean over the clients"),
     **dict.fromkeys(
         ("load_nodes", "nodes_taking_part", "line_clients", "line_nodes", "writing_nodes"), "a mean where jobs alternate"

@@ -45,6 +45,23 @@ def test_caches_and_links_by_hand():
     assert (slow["decode_step_seconds"] + other) / (fast["decode_step_seconds"] + other) == pytest.approx(1.4)
 
 
+@pytest.mark.parametrize(
+    ("asked", "waiting"), [({"batch": 500}, True), ({"batch": 41}, False), ({"batch": 500, "kv": "nvme"}, False)]
+)
+def test_weights_stay_where_the_cache_leaves_the_gpu_and_sequences_may_wait(asked, waiting):
+    """Eight H200 of 141 GB, nine tenths filled: 874 GB hold the weights and the caches of 69 sequences of 10.5 GB."""
+    answer = ingest.offload("llama3-70b", gpu="h200", gpus=8, inference=True, prompt=32_000, **asked)
+    assert ("W128" in map(rule_of, answer.warnings)) == waiting
+    rows = {row["class"]: row for row in answer.tables["placement"]}
+    assert rows["weights"]["on_gpu"] == 2 * WEIGHTS
+    if waiting:
+        count = answer.known.value("resident_sequences")
+        room, each = answer.known.value("gpu_room_bytes") - 2 * WEIGHTS, 32_032 * PER_TOKEN
+        assert count * each <= room < (count + 1) * each
+        batch = results(model="llama3-70b", gpu="h200", gpus=8, inference=True, prompt=32_000, batch=count)
+        assert f"gives {batch['tokens_per_second']:.4g} tokens/s" in str(answer.warnings)
+
+
 @pytest.mark.parametrize(("bits", "width"), [(16, 2), (8, 1.0625), (4, 0.5625)])
 def test_quantized_weights_carry_scales(bits, width):
     assert results(**LLAMA, weight_bits=bits)["held_weights_bytes"] == pytest.approx(width * WEIGHTS)

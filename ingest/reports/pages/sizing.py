@@ -356,7 +356,9 @@ def list_page(found: CatalogListing) -> Page:
         families = _grouped(((one.model_type, one.id) for one in found.releases), 0 if found.matching else FEW)
         more = () if found.matching else ("All of a family: `ingest catalog list architectures qwen3`.",)
         sections.append(Section(f"{len(found.releases)} structures by name", ("family", "ids"), families, more))
-    return Page(f"{len(table) - 1 if found.kind == 'entries' else len(rows)} {found.kind}", tuple(sections), tuple(table))
+    count = f"{len(table) - 1 if found.kind == 'entries' else len(rows)} {found.kind}"
+    count += f", and {len(found.releases)} structures by name" if found.releases and found.matching else ""
+    return Page(count, tuple(sections), tuple(table))
 
 
 FEW, SMALL = 6, 3  # ids shown of each family, where there are many, and how many a family with a line of its own has
