@@ -284,6 +284,18 @@ class Requirement:
         return self.kind if self.kind in ("", *SPOKEN) else f"{self.conditions.operation}s of {self.kind}"
 
     @property
+    def requests(self) -> str:
+        """The requests of its load, random ones with their rate: whoever moves as many bytes in larger requests falls short."""
+        of = self.conditions
+        size = request_size(of.io_size) if of.io_size else ""
+        words = of.mix_in_words or " ".join(filter(None, (of.pattern, size, of.operation if of.operation != "hold" else "")))
+        parts = of.mix or ((MixPart(1.0, of.operation, of.io_size, of.pattern),) if of.io_size else ())
+        if self.unit != "B/s" or not any(part.pattern == "random" for part in parts):
+            return words
+        rate = sum(part.share / part.io_size for part in parts) * (self.computed or self.value)
+        return f"{words}, {display(rate, '1/s').replace(' 1/s', ' requests/s')}"
+
+    @property
     def display(self) -> str:
         """The value as its statement prints it."""
         return stated(self.value, self.unit, self.digits)
@@ -308,6 +320,7 @@ class Requirement:
             "kind": self.kind,
             **({"loads": [part._asdict() for part in self.loads]} if self.loads else {}),
             "limited_by": self.limited_by,
+            "requests": self.requests,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

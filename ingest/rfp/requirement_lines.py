@@ -178,7 +178,7 @@ def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLin
     held = (named.get(name) for name in ("clients", "fill", "queue_depth", "io_size"))
     clients, fill, depth, size = (float(one) if is_value(one) else None for one in held)
     waiting = None if depth is None or size is None else depth * size
-    words = "" if fill is None else f"at {fill * 100:.4g} % fill"
+    words = "; ".join(filter(None, (one_line(line.get("requests") or ""), fill and f"at {fill * 100:.4g} % fill")))
     stated = one_line(line.get("statement") or "")
     return RequirementLine(ident, str(priority), float(value), unit, clients, True, stated, "", words, fill, waiting)
 
@@ -272,6 +272,9 @@ def _changes(
             yield head, f"is {_excerpt(found, was)}, was {_excerpt(was, found)}"
     if own is not None:
         return
+    requests = str(line.stored.get(form.REQUESTS) or "")
+    if requests and not f"{one.conditions};".startswith(f"{requests};"):
+        yield form.REQUESTS, f"is {_excerpt(requests, one.conditions)}, was {_excerpt(one.conditions, requests)}"
     head = form.REQUIRED if at_response else required_in(sheet)
     found, written = line.stored.get(head), line.stored.get(form.UNIT)
     if one.value is None:

@@ -291,7 +291,8 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
 
 def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
     """The lines of the form that vendors fill in: requirements that bind an offer, and terms that the tender states."""
-    lines = [(one.id, one.priority, label(one.metric), required(one), "", "") for one in requirements]
+    named = [(one, ": ".join(filter(None, (label(one.metric), one.requests)))) for one in requirements]
+    lines = [(one.id, one.priority, name, required(one), "", "") for one, name in named]
     # The clause of a choice says what is required; its key in the site file says it to the buyer alone.
     asked = [(one, "required" if one.value and one.type == "choice" else one.value or one.bound) for one in terms]
     answers = [(one.id, "mandatory" if one.value else "answer", one.name, value, "", "") for one, value in asked]
