@@ -135,6 +135,11 @@ def theme_title(theme: str, kinds: frozenset[str]) -> str:
     return text[0].upper() + text[1:]
 
 
+def term_in_words(value: object, kind: object, bound: str) -> str:
+    """What a term requires: the clause of a choice says it, as its key in the site file says it to the buyer alone."""
+    return "required" if value and kind == "choice" else str(value or bound)
+
+
 def loads_in_words(loads: Sequence[HeldLoad]) -> str:
     """What each kind of load adds to a line.
 
@@ -269,6 +274,7 @@ class Requirement:
     kind: str = ""  # of its load, such as `restores`, a value of `LOADS`; of several the largest, empty for none
     limited_by: str = ""  # what its consumers can draw, where that is less than they need; empty where it is not
     loads: tuple[HeldLoad, ...] = ()  # the part of each kind, the largest first, where it holds several
+    within: str = ""  # the time in which its load is moved, in words; empty where none is behind the value
 
     @cached_property
     def derivation(self) -> Sequence[str]:

@@ -359,7 +359,8 @@ def new_site(
         sets += data[reads].format(name=one.id)
         questions += "  " * bool(data["question"]) + data["question"].format(name=one.id)
     commented = all(line.lstrip().startswith("#") for line in sets.splitlines())
-    return text + parts["datasets"].format(mark="# " * commented) + sets + parts["questions"] + questions + parts["tail"]
+    about = parts["datasets"].format(mark="# " * commented) + sets + parts["questions"] + questions
+    return text + str(about) + str(parts["tail"])
 
 
 def _published(model: Model) -> str:

@@ -151,13 +151,13 @@ def _response(plan: Plan, sheet: SheetWriter) -> None:
             rule = {"validate": "list", "source": list(choices), "error_message": A_UNIT}
             sheet.sheet.data_validation(row, column, row, column, rule)
     for term in plan.vendor_terms:
-        shown = term_line(term.id, term.value, term.text, term.bound)
+        shown = term_line(term.id, term.value, term.text, term.bound, term.required)
         # A term has no unit: the vendor answers by a choice, or by any text.
         words: list[CellContent] = []
         for field in form.FIELDS:
             choice = rule_of(field) if field.kind == form.CHOICE else None
             words.append(None if field.head in NOT_FOR_TERMS else EntryCell(None, choice))
-        sheet.row(shown.id, shown.priority, shown.statement, term.bound or None, None, None, *words)
+        sheet.row(shown.id, shown.priority, shown.statement, shown.required or None, None, None, *words)
 
 
 def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
