@@ -135,6 +135,11 @@ def theme_title(theme: str, kinds: frozenset[str]) -> str:
     return text[0].upper() + text[1:]
 
 
+def term_in_words(value: object, kind: object, bound: str) -> str:
+    """What a term requires: the clause of a choice says it, as its key in the site file says it to the buyer alone."""
+    return "required" if value and kind == "choice" else str(value or bound)
+
+
 def loads_in_words(loads: Sequence[HeldLoad]) -> str:
     """What each kind of load adds to a line.
 
@@ -269,6 +274,7 @@ class Requirement:
     kind: str = ""  # of its load, such as `restores`, a value of `LOADS`; of several the largest, empty for none
     limited_by: str = ""  # what its consumers can draw, where that is less than they need; empty where it is not
     loads: tuple[HeldLoad, ...] = ()  # the part of each kind, the largest first, where it holds several
+    within: str = ""  # the time in which its load is moved, in words; empty where none is behind the value
 
     @cached_property
     def derivation(self) -> Sequence[str]:
@@ -282,6 +288,18 @@ class Requirement:
         if self.loads:
             return f"{self.conditions.operation}s ({loads_in_words(self.loads)})"
         return self.kind if self.kind in ("", *SPOKEN) else f"{self.conditions.operation}s of {self.kind}"
+
+    @property
+    def requests(self) -> str:
+        """The requests of its load, random ones with their rate: whoever moves as many bytes in larger requests falls short."""
+        of = self.conditions
+        size = request_size(of.io_size) if of.io_size else ""
+        words = of.mix_in_words or " ".join(filter(None, (of.pattern, size, of.operation if of.operation != "hold" else "")))
+        parts = of.mix or ((MixPart(1.0, of.operation, of.io_size, of.pattern),) if of.io_size else ())
+        if self.unit != "B/s" or not any(part.pattern == "random" for part in parts):
+            return words
+        rate = sum(part.share / part.io_size for part in parts) * (self.computed or self.value)
+        return f"{words}, {display(rate, '1/s').replace(' 1/s', ' requests/s')}"
 
     @property
     def display(self) -> str:
@@ -308,6 +326,7 @@ class Requirement:
             "kind": self.kind,
             **({"loads": [part._asdict() for part in self.loads]} if self.loads else {}),
             "limited_by": self.limited_by,
+            "requests": self.requests,
             "conditions": conditions,
             "derivation": list(self.derivation),
             "assumptions": list(self.assumptions),

@@ -275,8 +275,15 @@ class Catalog:
         for other, (what, instead) in INSTEAD.items():
             found = self.meaning(other, name).entry or self.canonical(other, name)
             if other != kind and found in self.ids(other):
-                return f"is a {what}, expected a {kind.removesuffix('s')}: {instead.format(found)}"
+                carried = self._nodes_of(found) if (other, kind) == (Gpu.kind, Node.kind) else ""
+                return f"is a {what}, expected a {kind.removesuffix('s')}: {instead.format(found)}{carried}"
         return ""
+
+    def _nodes_of(self, gpu: str) -> str:
+        """Which nodes carry a GPU, its usual one first: a site file names nodes alone."""
+        usual = self.get(Gpu, gpu).usual_node
+        held = sorted((one for one in self.ids(Node.kind) if self.get(Node, one).gpu == gpu), key=lambda one: one != usual)
+        return f"; in a site file {', '.join([*held[:3], 'or your YAML file of a node'])}"
 
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
         """Why a name is no entry: what it could be, or what is near."""

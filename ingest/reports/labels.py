@@ -9,6 +9,7 @@ from typing import Any
 
 from ingest.engine.registry import label_of
 from ingest.files import table_beside
+from ingest.requirement import Requirement
 from ingest.units import display
 
 #: columns of tables that are not quantities
@@ -36,6 +37,16 @@ _SPELLED = (
 def label(name: str) -> str:
     """The heading of a quantity or of a column."""
     return capitalised(plain(name))
+
+
+def line_heading(line: Requirement) -> str:
+    """The quantity of a requirement line as a heading."""
+    return capitalised(line_in_words(line))
+
+
+def line_in_words(line: Requirement) -> str:
+    """The quantity of a requirement line, with the time in which its load is moved: two of them are alike but for it."""
+    return f"{plain(line.metric)} {line.within}" if line.within.startswith("within") else plain(line.metric)
 
 
 def is_share(name: str, unit: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ingest.errors import IngestError, UsageError, brief, listed
 from ingest.files import read_json_object
-from ingest.requirement import ANSWER, PRIORITIES, lines_for_vendors
+from ingest.requirement import ANSWER, FIGURE, PRIORITIES, lines_for_vendors, term_in_words
 from ingest.rfp import response_form as form
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit
 from ingest.rfp.workbook_reader import Rows, Sheet, SheetLine, same
@@ -24,6 +24,8 @@ from ingest.version import newer
 #: A plan of a thousand jobs is a few megabytes; what is larger is something else.
 MOST_BYTES = 64 * 2**20
 MANDATORY, TARGET = PRIORITIES[:2]
+#: How a term begins that an offered value is compared with.
+BOUNDS = ("at least ", "at most ")
 #: The status of a term that the buyer has not decided, which vendors do not receive.
 UNDECIDED = "open"
 #: The numbers of requirements and offers, in any unit.
@@ -51,6 +53,7 @@ class RequirementLine:
     conditions: str = ""  # of its test, in words
     fill: float | None = None  # share of the capacity in use
     outstanding: float | None = None  # bytes of the requests that are outstanding at a time
+    required: str = ""  # of a term, as its form prints it: the bound, or the word
 
 
 def is_value(stored: Any) -> TypeGuard[float]:
@@ -135,7 +138,9 @@ def stated_lines(sheets: Mapping[str, Sheet]) -> list[RequirementLine]:
         name, priority = str(line.stored[form.ID]), line.stored.get(form.PRIORITY)
         if name not in known and priority in (*PRIORITIES, ANSWER) and not line.stored.get(form.UNIT):
             statement, bound = (str(line.stored.get(head) or "") for head in (form.REQUIREMENT, form.REQUIRED))
-            found.setdefault(name, RequirementLine(name, str(priority), None, "", None, True, statement, bound))
+            # Other words than a bound repeat what the statement says.
+            told = bound if bound == FIGURE or bound.startswith(BOUNDS) else ""
+            found.setdefault(name, RequirementLine(name, str(priority), None, "", None, True, statement, told, required=bound))
     return [*lines, *found.values()]
 
 
@@ -167,7 +172,8 @@ def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLin
     ident = checked_id(line.get("id"), f"{place}: id")
     if not valued:
         text, bound = (one_line(line.get(name) or "") for name in ("text", "bound"))
-        return None if line.get("status") == UNDECIDED else term_line(ident, line.get("value"), text, bound)
+        value, words = line.get("value"), one_line(term_in_words(line.get("value"), line.get("type"), bound))
+        return None if line.get("status") == UNDECIDED else term_line(ident, value, text, bound, words)
     # A buyer may leave a value open: then nothing is required.
     value, unit, priority = line.get("value") or 0, line.get("unit"), line.get("priority")
     if priority not in PRIORITIES or not is_value(value) or not isinstance(unit, str) or not unit:
@@ -178,14 +184,15 @@ def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLin
     held = (named.get(name) for name in ("clients", "fill", "queue_depth", "io_size"))
     clients, fill, depth, size = (float(one) if is_value(one) else None for one in held)
     waiting = None if depth is None or size is None else depth * size
-    words = "" if fill is None else f"at {fill * 100:.4g} % fill"
+    words = "; ".join(filter(None, (one_line(line.get("requests") or ""), f"at {fill * 100:.4g} % fill" if fill else "")))
     stated = one_line(line.get("statement") or "")
     return RequirementLine(ident, str(priority), float(value), unit, clients, True, stated, "", words, fill, waiting)
 
 
-def term_line(ident: str, value: object, text: str, bound: str) -> RequirementLine:
+def term_line(ident: str, value: object, text: str, bound: str, words: str) -> RequirementLine:
     """A term of the service: mandatory where the buyer has set a value, else the vendor states one."""
-    return RequirementLine(ident, ANSWER if value is None else MANDATORY, None, "", None, True, text, bound)
+    priority = ANSWER if value is None else MANDATORY
+    return RequirementLine(ident, priority, None, "", None, True, text, bound, required=bound or words)
 
 
 class RequirementDifference(NamedTuple):
@@ -272,11 +279,15 @@ def _changes(
             yield head, f"is {_excerpt(found, was)}, was {_excerpt(was, found)}"
     if own is not None:
         return
+    requests = str(line.stored.get(form.REQUESTS) or "")
+    if requests and not f"{one.conditions};".startswith(f"{requests};"):
+        yield form.REQUESTS, f"is {_excerpt(requests, one.conditions)}, was {_excerpt(one.conditions, requests)}"
     head = form.REQUIRED if at_response else required_in(sheet)
     found, written = line.stored.get(head), line.stored.get(form.UNIT)
     if one.value is None:
-        if not same(found, one.bound):
-            yield head, f"is {_excerpt(found, one.bound)}, was {_excerpt(one.bound, found) if one.bound else 'blank'}"
+        # Older forms leave a word blank that the statement says.
+        if not same(found, one.bound) and not same(found, one.required):
+            yield head, f"is {_excerpt(found, one.required)}, was {_excerpt(one.required, found) if one.required else 'blank'}"
         return
     unit = None
     with suppress(UsageError):

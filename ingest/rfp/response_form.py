@@ -17,6 +17,8 @@ PRICES_SHEET = "Prices"
 #: Headings of the sheet of requirements.
 ID, PRIORITY, STATEMENT, VALUE, UNIT, CLIENTS = "Id", "Priority", "Statement", "Value", "Unit", "Clients"
 CONDITIONS = "Conditions"
+#: Of the response form: the requests that an offered rate is of. The conditions begin with them; older forms lack them.
+REQUESTS = "Requests"
 #: What is required: the value, rounded; on both sheets. Forms of format 1 have it on the response form alone, not rounded.
 #: Its unit is a base unit on a buyer's sheet of requirements and on forms of formats 1 and 2, else one that people use.
 REQUIRED = "Required"

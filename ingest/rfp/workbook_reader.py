@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ingest.errors import IngestError, brief, cannot_be_read, listed, nearest
 from ingest.files import open_regular
-from ingest.rfp.response_form import CALCULATED, FORMAT_PROPERTY, HEADS, OFFERED_UNIT, RESPONSE_SHEET
+from ingest.rfp.response_form import CALCULATED, FORMAT_PROPERTY, HEADS, OFFERED_UNIT, REQUESTS, RESPONSE_SHEET
 from ingest.text import grouped
 from ingest.version import newer
 
@@ -335,7 +335,7 @@ def _loose(
     name: str, heads: Sequence[str], rows: Rows, answered: Collection[int], comments: Mapping[int, str]
 ) -> Iterator[str]:
     """What stands where no answer does: in a column that the form lacks, in a row without an id, in a comment on neither."""
-    own = {*HEADS[name], OFFERED_UNIT}
+    own = {*HEADS[name], OFFERED_UNIT, REQUESTS}
     for number, row in enumerate(rows, start=1):
         for head, value in zip(heads, row, strict=False):
             # Headings of requirements differ by the version that wrote them; the form has its own, and margins.

@@ -79,6 +79,8 @@ FRAMINGS = {
 USUAL_FRAMING = "tcp-1500"
 #: what a mix of sizes says of a data set
 OF_SIZES = {"sample_bytes": "data_sample_bytes", "samples_per_file": "samples_in_file"}
+#: what gives the size of a data set by its samples, and the key of each
+OF_SAMPLES = {"data_samples": "samples", "data_sample_bytes": "sample_bytes"}
 #: what of this another layout of the files makes void, and the keys of such a layout
 FILES = ("data_files", "samples_in_file")
 REPACKED = ("files", "file_bytes", "samples_per_file")
@@ -344,14 +346,13 @@ def _of_model(
     with site.blaming((*keys, "model")):
         model = catalog.get(Model, described["model"])
         encoding = encoding_of(model, described.get("encoding"))
-    named = {
-        "data_samples": model.dataset_samples,
-        "data_sample_bytes": encoding.get("sample_bytes"),
-        "samples_in_file": encoding.get("samples_per_file"),
-    }
+    whole, samples, each = model.dataset_bytes, model.dataset_samples, encoding.get("sample_bytes")
+    if whole is not None and (samples is None or each is None) and own.keys().isdisjoint(OF_SAMPLES):
+        return {"data_bytes": from_catalog(whole)}
+    named = {"data_samples": samples, "data_sample_bytes": each, "samples_in_file": encoding.get("samples_per_file")}
     void = {*own, *(() if described.keys().isdisjoint(REPACKED) else FILES)}
     found = {name: from_catalog(value) for name, value in named.items() if value is not None and name not in void}
-    for name, what in (("data_samples", "samples"), ("data_sample_bytes", "sample_bytes")):
+    for name, what in OF_SAMPLES.items():
         if name not in found and name not in own:
             site.refuse((*keys, "model"), f"the {what} of the data set of {model.id} are not known, expected `{what}`")
     return found

@@ -212,20 +212,24 @@ def plan(site: str | Path | Mapping[str, Any], **options: Unpack[PlanOptions]) -
 
 @decimal_units()
 def with_decisions(text: str, catalogs: Catalog | str | Path | Sequence[str | Path] = ()) -> str:
-    """A site file with what it leaves open to the buyer, each accepted for the time being, with the question beside it."""
+    """A site file with what it leaves open to the buyer, each accepted for the time being, with the question beside it.
+
+    What the file itself asks stays open: its lines have no value before it is answered.
+    """
     import yaml
 
     planned = plan(yaml.safe_load(text), samples=0, catalogs=catalogs)
     assert isinstance(planned, Plan), "several scenarios come from `set` only"
-    if not planned.decisions:
+    made = [one for one in planned.decisions if one.id != "W115"]
+    if not made:
         return text
     lines = []
-    for name, owners in owners_of(planned.decisions).items():
+    for name, owners in owners_of(made).items():
         alone = len(owners) == 1
         lines += [] if alone else [f"  {name}:"]
         indent = "  " if alone else "    "
         for owner in owners:
-            lines += [f"{indent}# {one.why}" for one in planned.decisions if (one.id, one.of) == (name, owner)]
+            lines += [f"{indent}# {one.why}" for one in made if (one.id, one.of) == (name, owner)]
             lines.append(indent + ACCEPTED.format(name=name if alone else owner))
     return "\n".join([text.rstrip("\n"), "", DECISIONS, *lines]) + "\n"
 

@@ -189,6 +189,7 @@ class RequirementWriter:
             loads[0].kind if loads else kind_of_line(line.id),
             self.loads.limited_by(value, most),
             loads if len(loads) > 1 else (),
+            self._within(value),
         )
         decided = tuple(one for one in [*self._choices(value, conditions, limit), *sides] if one is not None)
         return WrittenRequirement(requirement, step, tested, floor, decided, most, limit, allowed, self.loads.reads_of(value))
@@ -312,7 +313,9 @@ class RequirementWriter:
             found["kept"] = listed(words for name, words in KEPT.items() if name in kept)
         if "{disputed}" in says:
             notes = ((name, row.known.given.get("suggested_rate")) for name, row in sorted(self.jobs.items()))
-            found["disputed"] = "; ".join(f"{name}: {item.where}" for name, item in notes if item is not None)
+            found["disputed"] = "; ".join(
+                f"{name}: {display(item.value, 'sample/s', binary=False)} per GPU" for name, item in notes if item is not None
+            )
         if "{asked}" in says and value.compared is not None:
             needed = self._shown(value.compared[0]) if value.compared[0].value else "none"
             found["asked"] = f"asked by {self.guidance} for these GPUs; this workload needs {needed}"

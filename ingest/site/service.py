@@ -13,7 +13,7 @@ from ingest.engine.messages import Message, fact_of, in_site_words
 from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
-from ingest.requirement import FIGURE, INFORMATION, Requirement, headline, is_of, kinds_of
+from ingest.requirement import FIGURE, INFORMATION, Requirement, headline, is_of, kinds_of, term_in_words
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.sizing.rules import RULES, Finding, finding
@@ -108,6 +108,11 @@ class ServiceTerm:
     source: str = ""  # the title of its source
     question: str = ""  # to the buyer, where the term is important
     rank: int = 0  # of the question; 0 for none
+
+    @property
+    def required(self) -> str:
+        """What is required, in words."""
+        return term_in_words(self.value, self.type, self.bound)
 
     def to_dict(self) -> dict[str, Any]:
         """The term as JSON."""

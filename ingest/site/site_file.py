@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ingest.catalog.records import Gpu
+from ingest.catalog.records import Gpu, Model
 from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import Kind, line_of, read_yaml
 from ingest.engine.messages import in_site_words, message_of
@@ -19,7 +19,7 @@ from ingest.errors import Faults, IngestError, RequirementNotMet, UsageError, br
 from ingest.files import confined, table_beside
 from ingest.site import schema
 from ingest.site.schema import NAMED, Fault, number
-from ingest.sizing.job import names_of
+from ingest.sizing.job import encoding_of, names_of
 from ingest.sizing.resolve import model_named
 from ingest.text import grouped, visible
 from ingest.units import parse_whole, written_in_file
@@ -352,10 +352,21 @@ def new_site(
     each = count // len(entries)
     parts = table_beside(__file__, "new_site.yaml")
     text = str(parts["head"]).format(models=", ".join(one.id for one in entries), nodes=count, node=card.usual_node)
+    sets, questions = "", ""
     for one in entries:
-        text += parts["once" if one.family == "llm" else "often"].format(name=one.id, model=one.id, nodes=each)
-    text += "\ndatasets:                        # the sizes are examples: put yours\n"
-    for one in entries:
-        size = "tokens: 1T, format: megatron" if one.family == "llm" else "bytes: 50 TB"
-        text += f"  {one.id}-data: {{{size}, file_bytes: 500 MB}}\n"
-    return text + str(parts["tail"])
+        reads, data = "once" if one.family == "llm" else "often", parts[_published(one)]
+        text += parts[reads].format(name=one.id, nodes=each, mark=data["mark"], length=data["length"])
+        sets += data[reads].format(name=one.id)
+        questions += "  " * bool(data["question"]) + data["question"].format(name=one.id)
+    commented = all(line.lstrip().startswith("#") for line in sets.splitlines())
+    about = parts["datasets"].format(mark="# " * commented) + sets + parts["questions"] + questions
+    return text + str(about) + str(parts["tail"])
+
+
+def _published(model: Model) -> str:
+    """What is published of the data set of a model, as a key of `new_site.yaml`."""
+    encoding = encoding_of(model, None)
+    counted = model.dataset_samples is not None and encoding.get("sample_bytes") is not None
+    if counted and encoding["samples_per_file"] is not None:
+        return "counted"
+    return "sized" if counted or model.dataset_bytes is not None else "unknown"

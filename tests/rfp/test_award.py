@@ -175,7 +175,7 @@ def test_the_tender_prints_the_award_and_files_the_ranking(folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("sheet_", "cell", "text"),
-    [("Vendor response", "R2", "projected, non-binding"), ("Vendor response", "C40", "All values are at 50 % fill"),
+    [("Vendor response", "S2", "projected, non-binding"), ("Vendor response", "C40", "All values are at 50 % fill"),
      ("Prices", "L9", "All prices exclude optics"), ("Terms", "comment", "subject to our terms"),
      ("", "footer", "peak values")],
 )  # fmt: skip

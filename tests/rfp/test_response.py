@@ -81,18 +81,18 @@ BESIDE = {
     "a comment on a requirement": lambda book: setattr(book[REQUIREMENTS_SHEET]["C2"], "comment", Comment("a burst", "v")),
     "a number beside the form": lambda book: setattr(book[RESPONSE_SHEET]["AH3"], "value", 0.5),
     "a hidden row": lambda book: setattr(book[RESPONSE_SHEET].row_dimensions[2], "hidden", True),
-    "a hidden column": lambda book: setattr(book[RESPONSE_SHEET].column_dimensions["O"], "hidden", True),
+    "a hidden column": lambda book: setattr(book[RESPONSE_SHEET].column_dimensions["P"], "hidden", True),
     "a row without height": lambda book: setattr(book[RESPONSE_SHEET].row_dimensions[2], "height", 0.5),
     "a hidden sheet": lambda book: setattr(book["Terms"], "sheet_state", "hidden"),
-    "white text": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(color="FFFFFFFF")),
-    "text in the colour of its cell": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(color="FFFFF2CC")),
-    "text that is struck out": lambda book: setattr(book[RESPONSE_SHEET]["F2"], "font", Font(strike=True)),
-    "tiny text": lambda book: setattr(book[RESPONSE_SHEET]["F2"], "font", Font(size=3)),
+    "white text": lambda book: setattr(book[RESPONSE_SHEET]["H2"], "font", Font(color="FFFFFFFF")),
+    "text in the colour of its cell": lambda book: setattr(book[RESPONSE_SHEET]["H2"], "font", Font(color="FFFFF2CC")),
+    "text that is struck out": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(strike=True)),
+    "tiny text": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "font", Font(size=3)),
     "a character without width": lambda book: setattr(
-        book[RESPONSE_SHEET]["F2"], "value", f"{book[RESPONSE_SHEET]['F2'].value}\u200b"
+        book[RESPONSE_SHEET]["G2"], "value", f"{book[RESPONSE_SHEET]['G2'].value}\u200b"
     ),
-    "a prompt": lambda book: book[RESPONSE_SHEET].add_data_validation(DataValidation(prompt="a burst", sqref="G2")),
-    "a hint of a link": lambda book: setattr(book[RESPONSE_SHEET]["G2"], "hyperlink", Hyperlink("G2", tooltip="a burst")),
+    "a prompt": lambda book: book[RESPONSE_SHEET].add_data_validation(DataValidation(prompt="a burst", sqref="H2")),
+    "a hint of a link": lambda book: setattr(book[RESPONSE_SHEET]["H2"], "hyperlink", Hyperlink("H2", tooltip="a burst")),
     "a named text": lambda book: book.defined_names.add(DefinedName("Note", attr_text='"a burst"')),
     "a property": lambda book: setattr(book.properties, "description", "a burst"),
     "a footer": lambda book: setattr(book[RESPONSE_SHEET].oddFooter.center, "text", "a burst"),
@@ -254,7 +254,7 @@ def test_only_what_is_meant_for_editing_is_open(workbook):
         assert sheet.sheet_state == "visible", sheet.title
         free = {cell.column_letter for row in sheet.iter_rows(min_row=2) for cell in row if not cell.protection.locked}
         opened |= {sheet.title: free} if free else {}
-    assert opened == {RESPONSE_SHEET: set("FGHIJKLMNO"), PRICES_SHEET: set("BCDEGHIJ")}
+    assert opened == {RESPONSE_SHEET: set("GHIJKLMNOP"), PRICES_SHEET: set("BCDEGHIJ")}
 
 
 def sheets(**changes: object) -> tuple[list[RequirementLine], dict[str, Sheet], Sheet]:

@@ -1,8 +1,10 @@
 """Decisions of the buyer: whom they are about, what settles them, and what settles nothing."""
 
 import random
+import re
 
 import pytest
+import yaml
 from conftest import refused, table
 
 import ingest
@@ -65,14 +67,22 @@ def test_each_way_that_a_plan_names_settles_its_decision():
     ]
 
 
-def test_a_site_that_is_written_for_several_models_carries_each_decision_by_name():
-    text = with_decisions(new_site(nodes=8, gpu="h100", models="resnet50,cosmoflow"))
-    assert text.count("accept:") == 2
-    import yaml
-
+@pytest.mark.parametrize(("models", "asked"), [
+    ("resnet50,cosmoflow", ""), ("flux-1,llama3-70b", "flux-1-data.files llama3-70b-data.files"),
+    ("openfold,unet3d", "openfold-data.files"), ("esm2-650m,qwen3-8b", "esm2-650m-data qwen3-8b-data"),
+])  # fmt: skip
+def test_a_site_written_for_models_asks_for_each_size_that_is_not_published(models, asked):
+    text = with_decisions(new_site(nodes=8, gpu="h100", models=models))
+    assert not re.search(r"^[^#\n]*: [\d.]+ ?[kMGTP]", text, re.MULTILINE), "a placeholder decides a line"
+    # Each other decision is accepted by name; what the file asks holds the tender up.
     plan = ingest.plan(yaml.safe_load(text), samples=0)
-    assert not plan.decisions
+    assert {one.of for one in plan.decisions} == {"reserve", *(f"datasets.{one}" for one in asked.split())}
     assert not [one for one in plan.warnings if "settles nothing" in one]
+    # With a value in each gap, the file plans all data sets.
+    text = re.sub(r"# (datasets:|data:|tokens:|\S+-data: {)", r"\1", text)
+    for gap, value in (("bytes: ", "1 TB"), ("tokens: ", "1T")):
+        text = re.sub(f"{gap}(?=[, }}])", gap + value, text)
+    assert len(ingest.plan({**yaml.safe_load(text), "questions": {}}, samples=0).rows["datasets"]) == len(models.split(","))
 
 
 def test_findings_are_about_keys_of_the_site_file():

@@ -52,6 +52,7 @@ def test_each_line_by_hand():
     depths = [lines(shards=2, **one)["R-VEC-01"].conditions.queue_depth for one in ({}, {"tier": "nodes", "top_k": 3})]
     assert depths == [800, 400]  # both shards are read at the same time, records after them
     assert "200,000 reads/s" in found["R-VEC-01"].statement
+    assert found["R-VEC-01"].requests == "random 4 KiB read, 200,000 requests/s"
     assert found["R-VEC-02"].computed == 2 * CODES / 600
     copies, files = 2 * ((10**9 + 1) * SECTOR + CODES), 10**9 * 3332 + 32
     assert found["R-VEC-03"].computed == pytest.approx((copies + files) / 86400)

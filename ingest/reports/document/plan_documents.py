@@ -27,7 +27,7 @@ from ingest.reports.document.markup import (
     Subheading,
     Table,
 )
-from ingest.reports.labels import capitalised, counted, is_share, label, plain, span, texts
+from ingest.reports.labels import capitalised, counted, is_share, label, line_heading, plain, span, texts
 from ingest.reports.page import Page, Section
 from ingest.reports.pages.acceptance import verdict_page, verdict_word
 from ingest.reports.pages.plan import usage_page
@@ -291,10 +291,9 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
 
 def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
     """The lines of the form that vendors fill in: requirements that bind an offer, and terms that the tender states."""
-    lines = [(one.id, one.priority, label(one.metric), required(one), "", "") for one in requirements]
-    # The clause of a choice says what is required; its key in the site file says it to the buyer alone.
-    asked = [(one, "required" if one.value and one.type == "choice" else one.value or one.bound) for one in terms]
-    answers = [(one.id, "mandatory" if one.value else "answer", one.name, value, "", "") for one, value in asked]
+    named = [(one, ": ".join(filter(None, (line_heading(one), one.requests)))) for one in requirements]
+    lines = [(one.id, one.priority, name, required(one), "", "") for one, name in named]
+    answers = [(one.id, "mandatory" if one.value else "answer", one.name, one.required, "", "") for one in terms]
     return form("response", (*lines, *answers))
 
 
@@ -361,7 +360,10 @@ class BuyerReport(Composition):
             questions=counted(len(plan.open_questions), "question"),
             cautions=counted(len(plan.warnings), "caution"),
         )
-        yield form("glance", ((one.id, one.priority, label(one.metric), one.display, spread(one)) for one in plan.requirements))
+        yield form(
+            "glance",
+            ((one.id, one.priority, line_heading(one), one.display, spread(one)) for one in plan.requirements),
+        )
         yield self.clause("range")
         if not derivations:
             yield self.clause("derivations_apart")
@@ -447,7 +449,7 @@ class TenderDocument(Composition):
         """The whole document."""
         # The values that are not required, but that a requirement names.
         lines = [one for one in self.plan.vendor_lines if one.priority == INFORMATION]
-        described = [(one.id, label(one.metric), required(one)) for one in lines]
+        described = [(one.id, line_heading(one), required(one)) for one in lines]
         own: dict[str, Iterable[Block]] = {
             "instructions": self._instructions(),
             "workloads": [form("information", described)] if described else [],
@@ -514,7 +516,7 @@ class TenderDocument(Composition):
         if untested:
             how = {line.id: line.inspected for line in LINES}
             yield self.clause("inspection")
-            yield form("inspection", ((one.id, label(one.metric), required(one), how[one.id]) for one in untested))
+            yield form("inspection", ((one.id, line_heading(one), required(one), how[one.id]) for one in untested))
 
 
 #: What a table of offers shows, by the first word of its section.

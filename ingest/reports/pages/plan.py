@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ingest.engine.registry import is_quantity, unit_of
-from ingest.reports.labels import counted, is_share, plain, span
+from ingest.reports.labels import counted, is_share, line_in_words, plain, span
 from ingest.reports.page import (
     FLAT_HEADER,
     Page,
@@ -46,7 +46,7 @@ def plan_page(plan: Plan, verbose: bool = False) -> Page:
     rows = []
     for one in plan.requirements:
         value, ends = display(one.value, one.unit, binary=False), span(one.low, one.high, one.unit, " – ")
-        rows.append((one.id, one.priority, plain(one.metric), value, ends))
+        rows.append((one.id, one.priority, line_in_words(one), value, ends))
     asked = tuple(place for place, one in enumerate(plan.requirements) if one.priority != INFORMATION)
     waiting = tuple(one.text for one in plan.decisions)
     sections = [Section("Decisions of the buyer, before a tender goes out", lines=waiting)]

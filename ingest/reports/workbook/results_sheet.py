@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.engine.registry import Step, unit_of
 from ingest.reports.charts.chart import COLOURS
 from ingest.reports.charts.planning import course, fed_in_words, gpus_in_words
-from ingest.reports.labels import label
+from ingest.reports.labels import label, line_heading
 from ingest.reports.workbook.derivation_cells import PlanCells
 from ingest.reports.workbook.plan_inputs import Knob, PeopleInput
 from ingest.reports.workbook.sheet import (
@@ -196,7 +196,7 @@ class ResultsSheet:
         for head, end in ((LOW, one.low), (HIGH, one.high)):
             spread = None if end is None else self._live(one, head, end, lines)[0]
             ends.append(spread and spread._replace(style=range_style(spread.value)))
-        return [one.id, label(one.metric), live, unit, *ends]
+        return [one.id, line_heading(one), live, unit, *ends]
 
     def _live(self, one: Requirement, head: str, value: float, lines: Mapping[str, int]) -> tuple[CellFormula, str]:
         """The cell that follows a column of the sheet Requirements, and its unit."""

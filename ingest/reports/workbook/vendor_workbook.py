@@ -18,7 +18,7 @@ from ingest.files import garbage_collection_paused
 from ingest.reports.labels import texts
 from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, NumberCell, SheetWriter, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, add_section, add_title
-from ingest.requirement import GROWTH, INFORMATION, THEMES, Conditions, said_of, theme_title
+from ingest.requirement import GROWTH, INFORMATION, THEMES, Requirement, said_of, theme_title
 from ingest.rfp import response_form as form
 from ingest.rfp.award import AWARD_SHEET, IN_STEPS, ONCE, Award
 from ingest.rfp.requirement_lines import term_line
@@ -105,20 +105,20 @@ def _requirements(plan: Plan, sheet: SheetWriter) -> None:
         verified = f"test {tests[one.id]}" if one.id in tests else f"inspection: {inspected[one.id]}"
         how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
         before = (one.id, theme_title(one.theme, plan.kinds), one.priority, one.statement)
-        sheet.row(*before, *_amount(one.value, one.unit, one.metric), *how, conditions_in_words(one.conditions))
+        sheet.row(*before, *_amount(one.value, one.unit, one.metric), *how, conditions_in_words(one))
 
 
-def conditions_in_words(one: Conditions) -> str:
-    """Under which a value holds, in one line; the number of clients has a column of its own.
+def conditions_in_words(line: Requirement) -> str:
+    """Under which a value holds, in one line, its requests first; the number of clients has a column of its own.
 
-    >>> from ingest.requirement import Conditions
-    >>> reads = Conditions("read", clients=16, threads=32, queue_depth=512, io_size=2**20, pattern="sequential", duration=1800)
-    >>> conditions_in_words(reads)
-    'sequential 1 MiB read; 32 threads per client; at most 512 outstanding requests in all; for 30 min'
+    >>> from ingest.requirement import Conditions, Requirement
+    >>> reads = Conditions("read", clients=16, threads=32, queue_depth=512, io_size=2**12, pattern="random", duration=1800)
+    >>> conditions_in_words(Requirement("R-VEC-01", "mandatory", "", "", 819.2e6, "B/s", reads))
+    'random 4 KiB read, 200,000 requests/s; 32 threads per client; at most 512 outstanding requests in all; for 30 min'
     """
-    request = " ".join(filter(None, (one.pattern, request_size(one.io_size) if one.io_size else "", one.operation)))
+    one = line.conditions
     parts = (
-        one.mix_in_words if one.mix else "" if one.operation == "hold" else request,
+        line.requests,
         f"{one.threads:,} threads per client" if one.threads else "",
         f"at most {one.queue_depth:,} outstanding requests in all" if one.queue_depth else "",
         f"99 % within {latency_in_words(one.latency_99)}" if one.latency_99 else "",
@@ -144,20 +144,20 @@ def _response(plan: Plan, sheet: SheetWriter) -> None:
             # The unit is written after them.
             fields.append(None if field.kind == form.A_UNIT else EntryCell(None, rule_of(field), look))
         margins = (margin(places, head, unit) for head in (form.AS_IS, form.OPTIMIZED))
-        sheet.row(one.id, one.priority, one.statement, asked, unit.name, *fields, *margins)
+        sheet.row(one.id, one.priority, one.statement, asked, unit.name, one.requests or None, *fields, *margins)
         choices, row = units_offered(unit), sheet.next - 1
         sheet.sheet.write_string(row, column, unit.name, sheet.styles["entry" if len(choices) > 1 else "text"])
         if len(choices) > 1:
             rule = {"validate": "list", "source": list(choices), "error_message": A_UNIT}
             sheet.sheet.data_validation(row, column, row, column, rule)
     for term in plan.vendor_terms:
-        shown = term_line(term.id, term.value, term.text, term.bound)
+        shown = term_line(term.id, term.value, term.text, term.bound, term.required)
         # A term has no unit: the vendor answers by a choice, or by any text.
         words: list[CellContent] = []
         for field in form.FIELDS:
             choice = rule_of(field) if field.kind == form.CHOICE else None
             words.append(None if field.head in NOT_FOR_TERMS else EntryCell(None, choice))
-        sheet.row(shown.id, shown.priority, shown.statement, term.bound or None, None, *words)
+        sheet.row(shown.id, shown.priority, shown.statement, shown.required or None, None, None, *words)
 
 
 def rule_of(field: form.FormField) -> Mapping[str, Any] | None:
