@@ -320,7 +320,8 @@ def _relax(known: Quantities) -> None:
     """Allow more overhead where the one allowed is within reach of what is lost at any bandwidth."""
     goal = known.given["waste_allowed"]
     least, kept = _reached(known)
-    if kept > goal.value:
+    if goal.value < POLE * least:
+        kept = max(goal.value, kept)
         where = "what is lost at any bandwidth, and as much for writing as half the bandwidth adds a point to"
         known.give({"waste_goal": goal, "least_waste_reached": derived(least, where), "waste_allowed": derived(kept, where)})
 

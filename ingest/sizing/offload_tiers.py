@@ -463,7 +463,8 @@ def _in_order(known: Quantities, asked: Mapping[str, str]) -> Mapping[str, str]:
     Where the cache leaves the GPU in any case, the weights stay, as FlexGen and servers place them.
     """
     stays = known.value("held_kv_bytes") <= known.value("gpu_room_bytes")
-    return asked if stays or known.value("decode_weights_share") < MOST_READ else {name: asked[name] for name in reversed(CLASSES)}
+    by_cache = stays or known.value("decode_weights_share") < MOST_READ
+    return asked if by_cache else {name: asked[name] for name in reversed(CLASSES)}
 
 
 def _waiting(known: Quantities, asked: Mapping[str, str], parts: Mapping[str, Part]) -> Quantities | None:
