@@ -12,14 +12,25 @@ from ingest.architecture.catalog_entries import at_length
 from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, rule_of
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Frozen, Input, Later, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import FAMILIES, FASTEST_FIRST, RATE, UTILIZATION, EvidenceLevel, family_of, median, peak_of
 from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
-from ingest.sizing.published_rates import DISAGREE, LONE, PublishedRates, Run, Series, part_of, published, series_of, typical
+from ingest.sizing.published_rates import (
+    DISAGREE,
+    LONE,
+    PublishedRates,
+    Run,
+    Series,
+    disagreement,
+    part_of,
+    published,
+    series_of,
+    typical,
+)
 from ingest.sizing.resolve import machine_of, model_named, model_structure
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred
@@ -297,11 +308,14 @@ class Ladder(Frozen):
         if self.own is not None:
             return self.own
         measured = self.level("measured") if self.of_model and self.job.basis in ("auto", "measured") else None
-        if measured is None or self.job.basis == "measured" or self.job.protocol or len(measured.protocols) > 1:
-            return measured or self.levels[0]
-        # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
-        few, own = (self.level(basis, few=True) for basis in ("transferred", "measured"))
-        return self.levels[0] if few is not None and _is_above(few, own or measured) else measured
+        if measured is None:
+            return self.levels[0]
+        if self.job.basis == "auto" and not self.job.protocol and len(measured.protocols) == 1:
+            # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
+            few, own = (self.level(basis, few=True) for basis in ("transferred", "measured"))
+            if few is not None and _is_above(few, own or measured):
+                return self.levels[0]
+        return self._held_together(measured)
 
     @cached_property
     def levels(self) -> list[EvidenceLevel]:
@@ -321,10 +335,32 @@ class Ladder(Frozen):
             return [own, *(one for one in found if one.basis != own.basis)]
         if not job.protocol:
             found = _with_other_gpus(found, partial(level, few=True))
+        found = [self._held_together(one) if one.basis in EVIDENCE[:2] else one for one in found]
         wanted = [one for one in found if one.basis == job.basis or (job.basis == "auto" and one.basis != "peak")]
         if not wanted:
             raise _no_evidence(job, self.rates, self.gpu, self.precision, flops)
         return [*wanted, *(one for one in found if one not in wanted)]
+
+    def _held_together(self, own: EvidenceLevel) -> EvidenceLevel:
+        """A level of this GPU with a range that covers what was measured on it and what emulates it, where both disagree.
+
+        On a few nodes that is decided: an emulated accelerator sleeps as long in a job of any size.
+        """
+        emulated, measured = self.level("emulated"), self.level("measured")
+        if emulated is None or measured is None:
+            return own
+        few = self.level("measured", few=True) or measured
+        if not _are_apart(few.given[RATE].value, emulated.given[RATE].value):
+            return own
+        rivals = {**measured.protocols, **{f"{name} (emulated)": rate for name, rate in emulated.protocols.items()}}
+        if not _are_apart(*rivals.values()):
+            return own
+        rate = own.given[RATE]
+        low, high = min(rate.low or rate.value, *rivals.values()), max(rate.high or rate.value, *rivals.values())
+        note = f"{own.note}; the range covers {' and '.join(rivals)}"
+        lines = Later(lambda: (disagreement(rivals), *(one for one in own.warnings if rule_of(one) != "W61")))
+        given = {RATE: rate._replace(low=low, high=high, note=note)}
+        return own._replace(given=given, note=note, warnings=lines, rivals=rivals)
 
     @cached_property
     def _share_of_peak(self) -> EvidenceLevel | None:
@@ -368,6 +404,11 @@ class Ladder(Frozen):
             return found if few or found is None else _below(rates.once(("top", gpu, precision, flops), top), found)
 
         return rates.once((basis, few, gpu, precision, protocol, flops, size, rates.batch if size else None), made)
+
+
+def _are_apart(*rates: float) -> bool:
+    """Whether rates without ranges of their own are more than one rate."""
+    return max(rates) > min(rates) * DISAGREE
 
 
 def _below(most: float, level: EvidenceLevel) -> EvidenceLevel:
@@ -551,15 +592,18 @@ class Dispute(NamedTuple):
 def disputed(first: EvidenceLevel, others: Callable[[], Sequence[EvidenceLevel]]) -> Dispute | None:
     """Where kinds of evidence disagree by more than their ranges; None where one range covers them, or there is one alone.
 
-    Benchmarks that were measured on the GPU itself outweigh what is emulated or carried over from others, but not each other.
+    Benchmarks of the GPU itself, measured or emulated, outweigh what is carried over from others, but not each other: the
+    lower is one, whichever of them the answer starts from.
     """
     if first.basis not in EVIDENCE or RATE not in first.given:
         return None
     rate = first.given[RATE]
-    found = {name: Input(value) for name, value in first.protocols.items()}
-    if first.basis != "measured":
-        further = [one for one in (first, *others()) if one.basis in EVIDENCE and RATE in one.given]
-        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
+    found = {name: Input(value) for name, value in (first.rivals or first.protocols).items()}
+    if first.basis != "measured" and not first.rivals:
+        levels = {one.basis: one for one in (first, *others()) if one.basis in EVIDENCE and RATE in one.given}
+        if first.basis == "emulated" and "measured" in levels:
+            levels.pop("transferred", None)
+        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in levels.values()}
         # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.
         found = {name: item if item is not rate else Input(item.value) for name, item in found.items()}
     ends = [((item.low or item.value), item.value, (item.high or item.value)) for item in found.values()]

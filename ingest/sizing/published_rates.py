@@ -538,9 +538,7 @@ def _warnings(
     if basis == "emulated":
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
-        listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
-        words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
-        warnings.append(told("W61", spread=spread, rates=words))
+        warnings.append(disagreement({rate.protocol: rate.value for rate in found}))
     bounded = [rate.protocol for rate in found if any(row.waits for row in rate.rows)]
     if bounded:
         warnings.append(told("W68", protocols=", ".join(bounded)))
@@ -548,6 +546,14 @@ def _warnings(
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
         warnings.append(told("W62", smallest=smallest))
     return (*warnings, *extrapolation(model, batch, found))
+
+
+def disagreement(protocols: Mapping[str, float]) -> Message:
+    """That protocols differ, with the rate of each, the fastest first."""
+    rates = dict(sorted(protocols.items(), key=lambda one: one[1], reverse=True))
+    listed = [f"{name} {display(rate, '1')}" for name, rate in rates.items()]
+    words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
+    return told("W61", spread=max(rates.values()) / min(rates.values()), rates=words)
 
 
 def extrapolation(model: Model, batch: Input | None, found: Sequence[ProtocolRate]) -> list[Message]:
