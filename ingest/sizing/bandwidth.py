@@ -477,7 +477,8 @@ def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None
     if rates is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
         return
     if "bf16" not in family_of(basis.precision):
-        yield finding("W05", words={"precision": "the best evidence's"}, precision=basis.precision, gpu=gpu.id)
+        words, then = {"precision": "the best evidence's"}, ", so that storage can feed it"
+        yield finding("W05", words=words, precision=basis.precision, gpu=gpu.id, then=then)
     if job.protocol:
         return
     gpus = results["gpus"].value if "gpus" in results and job.scaling == "published" else None

@@ -133,8 +133,8 @@ ROWS = (
                             text="part"), subject="bytes_per_token"),
     Rule("W54", 13, **_said(" is a mean that may count many samples as one: {unread}", samples="unread"),
          subject="sample_bytes"),
-    Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}, so that storage "
-                            "can feed it", precision="the best evidence's"), supply=("precision",)),
+    Rule("W05", 19, **_said("computed in {precision}, the precision of the best evidence on {gpu}{then}",
+                            precision="the best evidence's"), supply=("precision",)),
     Rule("W06", 15, "rate_at_precision", ">", "samples_per_second_per_gpu", factor=FASTER,
          text="the {basis} rate at {precision} is higher, {rate} per GPU, and needs more read bandwidth",
          supply=(Option("precision", "{precision}"),)),
@@ -250,8 +250,9 @@ ROWS = (
                              "that hours and concurrency are too low by about as much", history="incomplete")),
     Rule("W117", 32, **_said("{percent} % of the GPU-hours ran on GPUs of an unknown kind: another node type stands in, whose "
                              "nodes, NICs and guidance are not theirs", gpus="unknown"), supply=("clusters.*.node",)),
-    Rule("W118", 33, **_said("{own} at the {batch} tokens of a step that runs of so many tokens take; `bw`, which is not told "
-                             "the tokens, gives {other}", rate="other"), supply=("set.run_batch_tokens",)),
+    Rule("W118", 33, **_said("{own} at the {batch} tokens of a step that runs of so many tokens take: use it for this run, its "
+                             "hours and its storage (`bw --set training_tokens`); `bw` without tokens gives {other}, for a job "
+                             "whose length is not known", rate="other"), supply=("set.run_batch_tokens",)),
     Rule("W123", 33, **_said("{own} on average over a run whose last steps compute in a wider precision; `bw` answers the "
                              "steps before, which read most: {other}", phases="two"), supply=("precision",)),
     Rule("W46", 8, "node_needed_read_bandwidth", ">", "node_drawable_bandwidth", factor=ROUNDED, of_job=True,
