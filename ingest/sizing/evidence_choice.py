@@ -249,7 +249,7 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
     high = max((share.high or share.value) * least, share.value * most)
     higher = share._replace(value=share.value * least, high=high, note=note)
     largest = ", ".join(f"in {one} have up to {gpus / REACH:,.0f} GPUs" for one, gpus in faster.items())
-    text = f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster"
+    text = f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster; the reads of the job do not fall there, those of a GPU do"
     warnings = (*level.warnings, Message(text, supply=("precision",)))
     return level._replace(given={**level.given, name: higher}, note=note, warnings=warnings)
 

@@ -95,7 +95,7 @@ ROWS = (
          supply=("checkpoint.waste",)),
     Rule("E02", 2, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
          what="checkpoint overhead against the share allowed",
-         text=": {percent} % of the time is lost, expected at most {most_percent} %"),
+         text=": {percent} % of the time is lost to checkpoints, lost work and restores, expected at most {most_percent} %"),
     Rule("E08", 1, "total_overhead", ">=", 1.0, what="progress of the job: time lost to checkpoints and restarts",
          text="no progress: checkpoints and restarts would take {percent} % of the time; the mean time to interrupt is "
               "{mtti}, and a restart takes {restart}", supply=("checkpoint.restart_time", "checkpoint.reschedule_time",
