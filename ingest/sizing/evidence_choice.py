@@ -25,7 +25,7 @@ from ingest.sizing.published_rates import (
     PublishedRates,
     Run,
     Series,
-    disagreement,
+    at_odds,
     part_of,
     published,
     series_of,
@@ -249,7 +249,10 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
     high = max((share.high or share.value) * least, share.value * most)
     higher = share._replace(value=share.value * least, high=high, note=note)
     largest = ", ".join(f"in {one} have up to {gpus / REACH:,.0f} GPUs" for one, gpus in faster.items())
-    text = f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster; the reads of the job do not fall there, those of a GPU do"
+    text = (
+        f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster; where the "
+        "precision changes, reads per GPU fall and those of the job do not"
+    )
     warnings = (*level.warnings, Message(text, supply=("precision",)))
     return level._replace(given={**level.given, name: higher}, note=note, warnings=warnings)
 
@@ -358,7 +361,7 @@ class Ladder(Frozen):
         rate = own.given[RATE]
         low, high = min(rate.low or rate.value, *rivals.values()), max(rate.high or rate.value, *rivals.values())
         note = f"{own.note}; the range covers {' and '.join(rivals)}"
-        lines = Later(lambda: (disagreement(rivals), *(one for one in own.warnings if rule_of(one) != "W61")))
+        lines = Later(lambda: (at_odds(rivals), *(one for one in own.warnings if rule_of(one) != "W61")))
         given = {RATE: rate._replace(low=low, high=high, note=note)}
         return own._replace(given=given, note=note, warnings=lines, rivals=rivals)
 

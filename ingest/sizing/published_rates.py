@@ -538,7 +538,7 @@ def _warnings(
     if basis == "emulated":
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
     if spread > DISAGREE:
-        warnings.append(disagreement({rate.protocol: rate.value for rate in found}))
+        warnings.append(at_odds({rate.protocol: rate.value for rate in found}))
     bounded = [rate.protocol for rate in found if any(row.waits for row in rate.rows)]
     if bounded:
         warnings.append(told("W68", protocols=", ".join(bounded)))
@@ -548,7 +548,7 @@ def _warnings(
     return (*warnings, *extrapolation(model, batch, found))
 
 
-def disagreement(protocols: Mapping[str, float]) -> Message:
+def at_odds(protocols: Mapping[str, float]) -> Message:
     """That protocols differ, with the rate of each, the fastest first."""
     rates = dict(sorted(protocols.items(), key=lambda one: one[1], reverse=True))
     listed = [f"{name} {display(rate, '1')}" for name, rate in rates.items()]

@@ -372,7 +372,7 @@ def _over_phases(rate: RateBasis) -> RateBasis:
 
 
 def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> tuple[RateBasis, float]:
-    """The rate of a run in fewer bits that nobody asked for, with a range down to that in bf16, and how much longer that takes."""
+    """The rate of a run in fewer bits that nobody asked for, its range down to that in bf16, and how much longer bf16 takes."""
     first, fewer = rate.level, FASTEST_FIRST[: FASTEST_FIRST.index("bf16")]
     if rate.job.precision is not None or rate.ladder.own is not None or rate.precision not in fewer:
         return rate, 1.0
