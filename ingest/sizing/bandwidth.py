@@ -337,8 +337,8 @@ def _question(basis: RateBasis, known: Quantities, results: Results) -> Question
         conditions.append("samples read whole")
     if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
         # The rate of the evidence level in use; of several protocols that were measured it is the median.
-        several = basis.level.basis == "measured" and len(basis.level.protocols) > 1
-        conditions.append("median rate" if several else basis.level.basis)
+        level = basis.level
+        conditions.append("median rate" if level.basis == "measured" and len(level.protocols) > 1 else level.basis)
     if drawable is not None and drawable.value < estimated.value:
         conditions.append("beyond the NICs")
     if cold is not None and mandatory.value < cold.value:

@@ -12,25 +12,14 @@ from ingest.architecture.catalog_entries import at_length
 from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
-from ingest.engine.messages import Message, Option, rule_of
+from ingest.engine.messages import Message, Option
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Frozen, Input, Later, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import FAMILIES, FASTEST_FIRST, RATE, UTILIZATION, EvidenceLevel, family_of, median, peak_of
 from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
-from ingest.sizing.published_rates import (
-    DISAGREE,
-    LONE,
-    PublishedRates,
-    Run,
-    Series,
-    at_odds,
-    part_of,
-    published,
-    series_of,
-    typical,
-)
+from ingest.sizing.published_rates import DISAGREE, LONE, PublishedRates, Run, Series, part_of, published, series_of, typical
 from ingest.sizing.resolve import machine_of, model_named, model_structure
 from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
 from ingest.sizing.transfer import transferred
@@ -249,10 +238,7 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
     high = max((share.high or share.value) * least, share.value * most)
     higher = share._replace(value=share.value * least, high=high, note=note)
     largest = ", ".join(f"in {one} have up to {gpus / REACH:,.0f} GPUs" for one, gpus in faster.items())
-    text = (
-        f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster; where the "
-        "precision changes, reads per GPU fall and those of the job do not"
-    )
+    text = f"computed in {ladder.precision}, as published runs of this size are: those {largest}, and are faster"
     warnings = (*level.warnings, Message(text, supply=("precision",)))
     return level._replace(given={**level.given, name: higher}, note=note, warnings=warnings)
 
@@ -345,25 +331,22 @@ class Ladder(Frozen):
         return [*wanted, *(one for one in found if one not in wanted)]
 
     def _held_together(self, own: EvidenceLevel) -> EvidenceLevel:
-        """A level of this GPU with a range that covers what was measured on it and what emulates it, where both disagree.
+        """A level of this GPU, with a range that covers what was measured on it and what emulates it, where these disagree."""
+        measured, emulated, rivals = self.level("measured"), self.level("emulated"), own.protocols
+        if measured and emulated:
+            rivals = {**{f"{name} (emulated)": rate for name, rate in emulated.protocols.items()}, **measured.protocols}
+            own = own._replace(rivals=rivals)
+        rate, slow, fast = own.given[RATE], min(rivals.values()), max(rivals.values())
+        if fast <= slow * DISAGREE:
+            return own
 
-        On a few nodes that is decided: an emulated accelerator sleeps as long in a job of any size.
-        """
-        emulated, measured = self.level("emulated"), self.level("measured")
-        if emulated is None or measured is None:
-            return own
-        few = self.level("measured", few=True) or measured
-        if not _are_apart(few.given[RATE].value, emulated.given[RATE].value):
-            return own
-        rivals = {**measured.protocols, **{f"{name} (emulated)": rate for name, rate in emulated.protocols.items()}}
-        if not _are_apart(*rivals.values()):
-            return own
-        rate = own.given[RATE]
-        low, high = min(rate.low or rate.value, *rivals.values()), max(rate.high or rate.value, *rivals.values())
-        note = f"{own.note}; the range covers {' and '.join(rivals)}"
-        lines = Later(lambda: (at_odds(rivals), *(one for one in own.warnings if rule_of(one) != "W61")))
-        given = {RATE: rate._replace(low=low, high=high, note=note)}
-        return own._replace(given=given, note=note, warnings=lines, rivals=rivals)
+        def warnings() -> Iterator[str]:
+            listed = [f"{name} {display(rivals[name], '1')}" for name in reversed([*rivals])]
+            words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
+            yield from (told("W61", spread=fast / slow, rates=words), *own.warnings)
+
+        given = {RATE: rate._replace(low=min(rate.low or slow, slow), high=max(rate.high or fast, fast))}
+        return own._replace(given=given, warnings=Later(warnings))
 
     @cached_property
     def _share_of_peak(self) -> EvidenceLevel | None:
@@ -409,11 +392,6 @@ class Ladder(Frozen):
         return rates.once((basis, few, gpu, precision, protocol, flops, size, rates.batch if size else None), made)
 
 
-def _are_apart(*rates: float) -> bool:
-    """Whether rates without ranges of their own are more than one rate."""
-    return max(rates) > min(rates) * DISAGREE
-
-
 def _below(most: float, level: EvidenceLevel) -> EvidenceLevel:
     """A level of rates whose range ends at most at a rate; that of a published run or scaled from some."""
     if level.basis not in ("measured", "transferred"):
@@ -453,7 +431,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[str], EvidenceLe
         told_first = Later(lambda: (line(then=". The estimate takes their median"), *real.warnings))
         return [real._replace(given={RATE: both}, note=note, warnings=told_first), own, *others]
     if own.basis == "emulated" and wholly:
-        then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
+        then = ", below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
         return [real._replace(warnings=Later(lambda: (*real.warnings, line(then=then)))), own, *others]
     wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
 
@@ -603,10 +581,8 @@ def disputed(first: EvidenceLevel, others: Callable[[], Sequence[EvidenceLevel]]
     rate = first.given[RATE]
     found = {name: Input(value) for name, value in (first.rivals or first.protocols).items()}
     if first.basis != "measured" and not first.rivals:
-        levels = {one.basis: one for one in (first, *others()) if one.basis in EVIDENCE and RATE in one.given}
-        if first.basis == "emulated" and "measured" in levels:
-            levels.pop("transferred", None)
-        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in levels.values()}
+        further = [one for one in (first, *others()) if one.basis in EVIDENCE and RATE in one.given]
+        found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
         # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.
         found = {name: item if item is not rate else Input(item.value) for name, item in found.items()}
     ends = [((item.low or item.value), item.value, (item.high or item.value)) for item in found.values()]

@@ -534,11 +534,9 @@ def _warnings(
     model: Model, batch: Input | None, basis: str, protocol: Protocol, found: Sequence[ProtocolRate]
 ) -> tuple[str, ...]:
     """What a buyer should know about the rates, slowest first."""
-    warnings, spread = [], found[-1].value / found[0].value
+    warnings = []
     if basis == "emulated":
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
-    if spread > DISAGREE:
-        warnings.append(at_odds({rate.protocol: rate.value for rate in found}))
     bounded = [rate.protocol for rate in found if any(row.waits for row in rate.rows)]
     if bounded:
         warnings.append(told("W68", protocols=", ".join(bounded)))
@@ -546,14 +544,6 @@ def _warnings(
     if min(row.nodes for rate in found for row in rate.rows) > FEW_NODES and (gpus is None or gpus < smallest):
         warnings.append(told("W62", smallest=smallest))
     return (*warnings, *extrapolation(model, batch, found))
-
-
-def at_odds(protocols: Mapping[str, float]) -> Message:
-    """That protocols differ, with the rate of each, the fastest first."""
-    rates = dict(sorted(protocols.items(), key=lambda one: one[1], reverse=True))
-    listed = [f"{name} {display(rate, '1')}" for name, rate in rates.items()]
-    words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
-    return told("W61", spread=max(rates.values()) / min(rates.values()), rates=words)
 
 
 def extrapolation(model: Model, batch: Input | None, found: Sequence[ProtocolRate]) -> list[Message]:
@@ -572,7 +562,5 @@ def extrapolation(model: Model, batch: Input | None, found: Sequence[ProtocolRat
         taken = display(float(f"{batch.value:.2g}"), "token")
         steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
     elif batch is None and model.tokens_per_sample is not None:
-        steps = (
-            "; in the steps of runs as published: set run_batch_tokens, or training_tokens for the usual batch of such a run"
-        )
+        steps = "; in the steps of published runs: set run_batch_tokens, or training_tokens for the usual batch"
     return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]

@@ -95,7 +95,7 @@ ROWS = (
          supply=("checkpoint.waste",)),
     Rule("E02", 2, "checkpoint_overhead", ">", "waste_allowed", factor=APPROXIMATE, subject="waste",
          what="checkpoint overhead against the share allowed",
-         text=": {percent} % of the time is lost to checkpoints, lost work and restores, expected at most {most_percent} %"),
+         text=": {percent} % of the time is lost, expected at most {most_percent} %"),
     Rule("E08", 1, "total_overhead", ">=", 1.0, what="progress of the job: time lost to checkpoints and restarts",
          text="no progress: checkpoints and restarts would take {percent} % of the time; the mean time to interrupt is "
               "{mtti}, and a restart takes {restart}", supply=("checkpoint.restart_time", "checkpoint.reschedule_time",
@@ -165,9 +165,9 @@ ROWS = (
     Rule("W17", 15, "guidance_share", ">", 1.0,
          text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
-    Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). What the slowest "
-                            "supports is mandatory, what the fastest suggests a target, until you name the protocol that your "
-                            "code runs", evidence="several protocols"), supply=("protocol",)),
+    Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). The slowest is "
+                            "mandatory, the fastest a target, until you name the protocol that your code runs",
+                            evidence="several protocols"), supply=("protocol",)),
     Rule("W62", 10, **_said("the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss",
                             evidence="large runs")),
     Rule("W63", 10, **_said("the runs of {protocols} behind this rate have up to {largest}: the rate per GPU at {gpus:,.0f} is "
@@ -250,9 +250,9 @@ ROWS = (
                              "that hours and concurrency are too low by about as much", history="incomplete")),
     Rule("W117", 32, **_said("{percent} % of the GPU-hours ran on GPUs of an unknown kind: another node type stands in, whose "
                              "nodes, NICs and guidance are not theirs", gpus="unknown"), supply=("clusters.*.node",)),
-    Rule("W118", 33, **_said("{own} at the {batch} tokens of a step that runs of so many tokens take: use it for this run, its "
-                             "hours and its storage (`bw --set training_tokens`); `bw` without tokens gives {other}, for a job "
-                             "whose length is not known", rate="other"), supply=("set.run_batch_tokens",)),
+    Rule("W118", 33, **_said("{own} at the {batch} tokens of a step that runs of so many tokens take, for this run and "
+                             "its storage (`bw --set training_tokens`); `bw` without tokens gives {other}, for runs of "
+                             "unknown length", rate="other"), supply=("set.run_batch_tokens",)),
     Rule("W123", 33, **_said("{own} on average over a run whose last steps compute in a wider precision; `bw` answers the "
                              "steps before, which read most: {other}", phases="two"), supply=("precision",)),
     Rule("W46", 8, "node_needed_read_bandwidth", ">", "node_drawable_bandwidth", factor=ROUNDED, of_job=True,

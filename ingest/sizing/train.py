@@ -29,7 +29,7 @@ from ingest.sizing.checkpoint import (
 )
 from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import FASTEST_FIRST, RATE, UTILIZATION, from_catalog, from_fields
+from ingest.sizing.evidence_ladder import RATE, UTILIZATION, from_catalog, from_fields
 from ingest.sizing.job import (
     BATCH,
     NODE,
@@ -373,19 +373,18 @@ def _over_phases(rate: RateBasis) -> RateBasis:
 
 def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> tuple[RateBasis, float]:
     """The rate of a run in fewer bits that nobody asked for, its range down to that in bf16, and how much longer bf16 takes."""
-    first, fewer = rate.level, FASTEST_FIRST[: FASTEST_FIRST.index("bf16")]
-    if rate.job.precision is not None or rate.ladder.own is not None or rate.precision not in fewer:
+    job, first = rate.job, rate.level
+    if job.precision is not None or rate.ladder.own is not None or rate.precision not in ("fp8", "fp4"):
         return rate, 1.0
     try:
-        wide = _over_phases(rate_basis_of(revised(rate.job, precision="bf16", basis="auto"), catalog))
+        wide = _over_phases(rate_basis_of(revised(job, precision="bf16", basis="auto"), catalog))
     except IngestError:
         return rate, 1.0
     own, other = (float(Quantities(one.known).value(RATE)) for one in (rate, wide))
     name = RATE if RATE in first.given else UTILIZATION
     item = first.given[name]
-    low, note = min(item.low or item.value, item.value * other / own), f"{item.note}; down to that in bf16"
-    level = first._replace(given={**first.given, name: item._replace(low=low, note=note)})
-    return rate._replace(level=level), own / other
+    low = min(item.low or item.value, item.value * other / own)
+    return rate._replace(level=first._replace(given={**first.given, name: item._replace(low=low)})), own / other
 
 
 def _times(item: Input, factor: float, why: str) -> Input:
@@ -482,15 +481,6 @@ def _title(run: Run, algorithm: str | None) -> str:
     return f"{title}; {algorithm.upper()}" if algorithm else title
 
 
-def _in_bf16(run: Run, rate: RateBasis, results: Mapping[str, Quantity]) -> Iterator[str]:
-    """That a run is counted in fewer bits than bf16, which nobody asked for, and what it takes in bf16."""
-    if run.slower > 1:
-        known = {name: results[name] for name in ("training_seconds", "gpu_hours") if name in results}
-        took = ", ".join(display(one.value * run.slower, one.unit, binary=False) for one in known.values())
-        takes = f": in bf16 the run takes {took}; budget these unless your code computes in {rate.precision}" if took else ""
-        yield told("W05", precision=rate.precision, gpu=rate.gpu and rate.gpu.id, then=takes)
-
-
 def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:
     """That a run of so many tokens has another rate than `bw` gives the job, which is not told them."""
     batch = rate.job.batch_tokens
@@ -508,7 +498,11 @@ def _warnings(
 ) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
-        yield from _in_bf16(run, run.rate, answer.results)
+        took = [answer.results[name] for name in ("training_seconds", "gpu_hours") if name in answer.results]
+        if run.slower > 1 and took and run.gpu is not None:
+            wide = ", ".join(display(one.value * run.slower, one.unit, binary=False) for one in took)
+            then = f": in bf16 the run takes {wide}; budget these unless your code computes in {run.rate.precision}"
+            yield told("W05", precision=run.rate.precision, gpu=run.gpu.id, then=then)
         yield from _by_batch(run.rate, catalog)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if run.saved is not None:
