@@ -560,7 +560,7 @@ def extrapolation(model: Model, batch: Input | None, found: Sequence[ProtocolRat
     steps = ""
     if batch is not None and batch.origin != "user" and model.tokens_per_sample is not None:
         taken = display(float(f"{batch.value:.2g}"), "token")
-        steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
+        steps = f"; in steps of {taken} (run_batch_tokens), as such runs take"
     elif batch is None and model.tokens_per_sample is not None:
         steps = "; in the steps of published runs: set run_batch_tokens, or training_tokens for the usual batch"
     return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]

@@ -122,11 +122,11 @@ ROWS = (
     Rule("E13", 6, "documents", ">", "tokens", subject="documents",
          text=": found {shown}, expected at most one for each of the {limit:,.0f} tokens"),
     # Warnings: the answer would mislead.
-    Rule("W01", 10, **_said("the peak rate is an upper bound, of which measured training runs reach between 1/80 and 1/2: "
+    Rule("W01", 10, **_said("the peak rate is an upper bound, of which training runs reach between 1/80 and 1/2: "
                             "do not size storage for it", basis="peak")),
     Rule("W02", 7, "implied_flops_utilization", ">", 1.0, words={"basis": ("measured", "given", "efficiency")},
          at_high_end=True, text="the rate times the FLOPs per sample exceeds the dense peak: either the FLOPs are too high "
-              "(padding, sequences shorter than the maximum), or the run used a lower precision than its log states"),
+              "(padding, short sequences), or the run used a lower precision than its log states"),
     Rule("W03", 12, **_said("decoded bytes are what the host hands to the GPU, not what storage moves", sample="decoded"),
          supply=(Option("encoding", "stored"),)),
     Rule("W04", 13, **_said(" was measured on {part}: the rest may differ",
@@ -163,7 +163,7 @@ ROWS = (
          text="no read reaches storage once the caches are full, but the first epoch (cold cache) reads all of the data, which "
               "is not counted", supply=(Option("cache_hit", "0"),)),
     Rule("W17", 15, "guidance_share", ">", 1.0,
-         text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate before using it"),
+         text="reads are {value:,.1f} times the highest level of {guidance} ({level} per GPU): check the rate"),
     Rule("W60", 10, **_said("the rate is emulated: no GPU computes ({protocol}). {advice}", evidence="emulated")),
     Rule("W61", 10, **_said("protocols disagree {spread:.1f}× (samples/s per GPU: {rates}). The slowest is "
                             "mandatory, the fastest a target, until you name the protocol that your code runs",
@@ -172,12 +172,11 @@ ROWS = (
                             evidence="large runs")),
     Rule("W63", 10, **_said("the runs of {protocols} behind this rate have up to {largest}: the rate per GPU at {gpus:,.0f} is "
                             "extrapolated to {share:.2g} of theirs, {low:.2g} at the lower end{steps}", evidence="small runs")),
-    Rule("W64", 10, **_said("the rate has not been checked against its source: check it before you use it in a tender",
+    Rule("W64", 10, **_said("the rate has not been checked against its source: check it before a tender",
                             evidence="recalled")),
     Rule("W65", 10, **_said("{why}: range ×{factor:g} either way", evidence="far")),
-    Rule("W66", 10, **_said("embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower, which "
-                            "no ratio of peaks or bandwidths predicts: the range extends down to ×{factor:.3f}",
-                            evidence="no NVLink")),
+    Rule("W66", 10, **_said("embedding tables sharded over GPUs without NVLink have been measured 18 to 65 times slower: the "
+                            "range extends down to ×{factor:.3f}", evidence="no NVLink")),
     Rule("W67", 10, **_said("training runs on other GPUs, scaled to this one, suggest {scaled} per GPU; {own}{then}",
                             evidence="differs")),
     Rule("W68", 9, **_said("the rate of {protocols} is a lower bound: the observed job may have waited for data. Measure its "
