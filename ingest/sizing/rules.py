@@ -170,7 +170,7 @@ ROWS = (
                             evidence="several protocols"), supply=("protocol",)),
     Rule("W62", 10, **_said("the smallest published run used {smallest:,} GPUs: the rate includes its scaling loss",
                             evidence="large runs")),
-    Rule("W63", 10, **_said("the runs of {protocols} behind this rate have up to {largest}: the rate per GPU at {gpus:,.0f} is "
+    Rule("W63", 10, **_said("runs of {protocols} have up to {largest}: the rate per GPU at {gpus:,.0f} is "
                             "extrapolated to {share:.2g} of theirs, {low:.2g} at the lower end{steps}", evidence="small runs")),
     Rule("W64", 10, **_said("the rate has not been checked against its source: check it before a tender",
                             evidence="recalled")),
