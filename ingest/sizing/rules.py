@@ -155,7 +155,7 @@ ROWS = (
               "job never reads at the bandwidth shown", supply=("nodes", "set.dataset_samples")),
     Rule("W15", 13, "cached_share", ">=", 1.0,
          text="the data set ({dataset}) fits in the memory of one node ({memory}): nothing is read after the warm-up; the "
-              "mandatory {filling} fills the caches of all nodes within {warm_up}, all other reads are those of the first "
+              "mandatory {filling} fills the caches of all nodes within {warm_up}, all other reads are of the first "
               "epoch (cold cache)", supply=("cache_hit",)),
     Rule("W16", 14, "epoch_seconds", "<", SHORT_EPOCH,
          text="an epoch takes {shown}: GPUs pause between epochs, so the bandwidth shown is a peak of less than a minute"),
