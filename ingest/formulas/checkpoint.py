@@ -245,7 +245,7 @@ computed_quantity("restart_overhead", "(restart_seconds + reschedule_seconds) / 
     example="round(restart_overhead(120, 600, 11_134), 4) -> 0.0647")  # fmt: skip
 computed_quantity("total_overhead", "checkpoint_overhead + reschedule_seconds / job_mean_time_to_interrupt", "1",
     "Share of time lost: storage's part, and detection, new nodes and start of the job after each interrupt.",
-    source="kokolis2024", where="1 − E[ETTR]", label="total overhead", high=1,
+    source="kokolis2024", where="1 − E[ETTR]", label="total overhead with restarts", high=1,
     example="round(total_overhead(0.12, 600, 11_134), 4) -> 0.1739")  # fmt: skip
 computed_quantity("checkpoint_stall_fraction", "checkpoint_stall_seconds / (checkpoint_interval + checkpoint_stall_seconds)",
     "1", "Share of time in which GPUs wait for checkpoints.", label="checkpoint stall fraction", high=1,

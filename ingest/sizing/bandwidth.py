@@ -336,8 +336,9 @@ def _question(basis: RateBasis, known: Quantities, results: Results) -> Question
     if "measured_sample_bytes" in known.given:
         conditions.append("samples read whole")
     if "supported_rate" in known.given and known.value("supported_rate") < known.value(RATE):
-        # The rate of the evidence level in use; of several protocols it is the median.
-        conditions.append("median rate" if basis.level.basis == "measured" else basis.level.basis)
+        # The rate of the evidence level in use; of several protocols that were measured it is the median.
+        level = basis.level
+        conditions.append("median rate" if level.basis == "measured" and len(level.protocols) > 1 else level.basis)
     if drawable is not None and drawable.value < estimated.value:
         conditions.append("beyond the NICs")
     if cold is not None and mandatory.value < cold.value:
@@ -476,7 +477,8 @@ def _of_precision(basis: RateBasis, results: Results) -> Iterator[Finding | None
     if rates is None or gpu is None or job.precision is not None or level not in ("measured", "transferred"):
         return
     if "bf16" not in family_of(basis.precision):
-        yield finding("W05", words={"precision": "the best evidence's"}, precision=basis.precision, gpu=gpu.id)
+        words, then = {"precision": "the best evidence's"}, ", so that storage can feed it"
+        yield finding("W05", words=words, precision=basis.precision, gpu=gpu.id, then=then)
     if job.protocol:
         return
     gpus = results["gpus"].value if "gpus" in results and job.scaling == "published" else None

@@ -90,8 +90,8 @@ class ScheduleOptions(TypedDict, total=False):
         "Compute time between two checkpoints; async: {interval_share} of the mean time to interrupt, sync: that of the "
         "least overhead, and at most {longest_interval}.", "TIME", quantity="checkpoint_interval", usual=DEFAULTS)]  # fmt: skip
     waste: Annotated[Amount, _figure(
-        "Share of time allowed for checkpoints, lost work and restores: where given, it sizes the write bandwidth; without "
-        "it, only that of sync is sized, for {waste_allowed}.", "F", "waste_allowed")]  # fmt: skip
+        "Share of time allowed for checkpoints, lost work and restores (not rescheduling): where given, it sizes the write "
+        "bandwidth; without it, only that of sync is sized, for {waste_allowed}.", "F", "waste_allowed")]  # fmt: skip
     mode: Annotated[str, option("{choices}.", "HOW", default=USUAL_MODE, choices=MODES)]
     drain_fraction: Annotated[Amount, _figure(
         "Share of the interval in which an asynchronous checkpoint drains: {default}, or all of it with --waste or "

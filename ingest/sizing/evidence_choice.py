@@ -297,11 +297,14 @@ class Ladder(Frozen):
         if self.own is not None:
             return self.own
         measured = self.level("measured") if self.of_model and self.job.basis in ("auto", "measured") else None
-        if measured is None or self.job.basis == "measured" or self.job.protocol or len(measured.protocols) > 1:
-            return measured or self.levels[0]
-        # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
-        few, own = (self.level(basis, few=True) for basis in ("transferred", "measured"))
-        return self.levels[0] if few is not None and _is_above(few, own or measured) else measured
+        if measured is None:
+            return self.levels[0]
+        if self.job.basis == "auto" and not self.job.protocol and len(measured.protocols) == 1:
+            # Runs on other GPUs may lie wholly above the only benchmark that was measured here.
+            few, own = (self.level(basis, few=True) for basis in ("transferred", "measured"))
+            if few is not None and _is_above(few, own or measured):
+                return self.levels[0]
+        return self._held_together(measured)
 
     @cached_property
     def levels(self) -> list[EvidenceLevel]:
@@ -321,10 +324,29 @@ class Ladder(Frozen):
             return [own, *(one for one in found if one.basis != own.basis)]
         if not job.protocol:
             found = _with_other_gpus(found, partial(level, few=True))
+        found = [self._held_together(one) if one.basis in EVIDENCE[:2] else one for one in found]
         wanted = [one for one in found if one.basis == job.basis or (job.basis == "auto" and one.basis != "peak")]
         if not wanted:
             raise _no_evidence(job, self.rates, self.gpu, self.precision, flops)
         return [*wanted, *(one for one in found if one not in wanted)]
+
+    def _held_together(self, own: EvidenceLevel) -> EvidenceLevel:
+        """A level of this GPU, with a range that covers what was measured on it and what emulates it, where these disagree."""
+        measured, emulated, rivals = self.level("measured"), self.level("emulated"), own.protocols
+        if measured and emulated:
+            rivals = {**{f"{name} (emulated)": rate for name, rate in emulated.protocols.items()}, **measured.protocols}
+            own = own._replace(rivals=rivals)
+        rate, slow, fast = own.given[RATE], min(rivals.values()), max(rivals.values())
+        if fast <= slow * DISAGREE:
+            return own
+
+        def warnings() -> Iterator[str]:
+            listed = [f"{name} {display(rivals[name], '1')}" for name in reversed([*rivals])]
+            words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
+            yield from (told("W61", spread=fast / slow, rates=words), *own.warnings)
+
+        given = {RATE: rate._replace(low=min(rate.low or slow, slow), high=max(rate.high or fast, fast))}
+        return own._replace(given=given, warnings=Later(warnings))
 
     @cached_property
     def _share_of_peak(self) -> EvidenceLevel | None:
@@ -409,7 +431,7 @@ def _with_other_gpus(found: list[EvidenceLevel], few: Callable[[str], EvidenceLe
         told_first = Later(lambda: (line(then=". The estimate takes their median"), *real.warnings))
         return [real._replace(given={RATE: both}, note=note, warnings=told_first), own, *others]
     if own.basis == "emulated" and wholly:
-        then = ", which is below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
+        then = ", below the range on a few nodes: the estimate takes the training runs, a tender requires the lower"
         return [real._replace(warnings=Later(lambda: (*real.warnings, line(then=then)))), own, *others]
     wider = own._replace(given={RATE: rate._replace(low=low, high=high)})
 
@@ -551,13 +573,14 @@ class Dispute(NamedTuple):
 def disputed(first: EvidenceLevel, others: Callable[[], Sequence[EvidenceLevel]]) -> Dispute | None:
     """Where kinds of evidence disagree by more than their ranges; None where one range covers them, or there is one alone.
 
-    Benchmarks that were measured on the GPU itself outweigh what is emulated or carried over from others, but not each other.
+    Benchmarks of the GPU itself, measured or emulated, outweigh what is carried over from others, but not each other: the
+    lower is one, whichever of them the answer starts from.
     """
     if first.basis not in EVIDENCE or RATE not in first.given:
         return None
     rate = first.given[RATE]
-    found = {name: Input(value) for name, value in first.protocols.items()}
-    if first.basis != "measured":
+    found = {name: Input(value) for name, value in (first.rivals or first.protocols).items()}
+    if first.basis != "measured" and not first.rivals:
         further = [one for one in (first, *others()) if one.basis in EVIDENCE and RATE in one.given]
         found = {f"{'/'.join(one.protocols) or one.basis} ({one.basis})": one.given[RATE] for one in further}
         # The range in use may have been widened to cover the other: what is held against it is the benchmark's own value.

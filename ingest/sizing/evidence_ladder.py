@@ -48,6 +48,7 @@ class EvidenceLevel(NamedTuple):
     warnings: Sequence[str] = ()
     protocols: Mapping[str, float] = MappingProxyType({})  # the rate under each protocol
     is_sized: bool = False  # whether the rate depends on the size of the job
+    rivals: Mapping[str, float] = MappingProxyType({})  # the rates of this GPU, measured and emulated, where both exist
 
 
 #: How a row of the history of errors came about.

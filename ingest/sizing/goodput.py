@@ -344,8 +344,9 @@ QUANTITIES = quantities_in(RunOptions)
 QUESTION = Question(
     "goodput",
     shown(
-        *SIMULATED, "goodput_closed_form", "job_mean_time_to_interrupt", "checkpoint_interval", "checkpoint_write_bandwidth",
-        "checkpoint_dump_seconds", "checkpoint_staging_seconds", "restart_seconds", "reschedule_seconds",
+        *SIMULATED, "goodput_closed_form", "checkpoint_overhead", "job_mean_time_to_interrupt", "checkpoint_interval",
+        "checkpoint_write_bandwidth", "checkpoint_dump_seconds", "checkpoint_staging_seconds", "restart_seconds",
+        "reschedule_seconds",
     ),
     (("Reaches", {"goodput": "{} goodput", "lost_work_fraction": "{} lost work", "restart_fraction": "{} restarts"}),),
 )  # fmt: skip

@@ -534,13 +534,9 @@ def _warnings(
     model: Model, batch: Input | None, basis: str, protocol: Protocol, found: Sequence[ProtocolRate]
 ) -> tuple[str, ...]:
     """What a buyer should know about the rates, slowest first."""
-    warnings, spread = [], found[-1].value / found[0].value
+    warnings = []
     if basis == "emulated":
         return (told("W60", protocol=protocol.name, advice=protocol.advice),)
-    if spread > DISAGREE:
-        listed = [f"{rate.protocol} {display(rate.value, '1')}" for rate in reversed(found)]
-        words = "; ".join(listed if len(listed) <= 4 else [*listed[:2], "…", *listed[-2:]])
-        warnings.append(told("W61", spread=spread, rates=words))
     bounded = [rate.protocol for rate in found if any(row.waits for row in rate.rows)]
     if bounded:
         warnings.append(told("W68", protocols=", ".join(bounded)))
@@ -564,9 +560,7 @@ def extrapolation(model: Model, batch: Input | None, found: Sequence[ProtocolRat
     steps = ""
     if batch is not None and batch.origin != "user" and model.tokens_per_sample is not None:
         taken = display(float(f"{batch.value:.2g}"), "token")
-        steps = f"; in steps of {taken} (run_batch_tokens), as runs of this length take"
+        steps = f"; in steps of {taken} (run_batch_tokens), as such runs take"
     elif batch is None and model.tokens_per_sample is not None:
-        steps = (
-            "; in the steps of runs as published: set run_batch_tokens, or training_tokens for the usual batch of such a run"
-        )
+        steps = "; in the steps of published runs: set run_batch_tokens, or training_tokens for the usual batch"
     return [told("W63", protocols=names, largest=largest, gpus=far[0].gpus, share=share, low=low, steps=steps)]

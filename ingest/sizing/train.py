@@ -29,7 +29,7 @@ from ingest.sizing.checkpoint import (
 )
 from ingest.sizing.checkpoint_schedule import USUAL_MODE, ScheduleOptions
 from ingest.sizing.evidence_choice import RateBasis, rate_basis_of
-from ingest.sizing.evidence_ladder import RATE, from_catalog, from_fields
+from ingest.sizing.evidence_ladder import RATE, UTILIZATION, from_catalog, from_fields
 from ingest.sizing.job import (
     BATCH,
     NODE,
@@ -202,6 +202,7 @@ class Run(NamedTuple):
     rate: RateBasis | None  # the evidence for its rate; None where its GPU-hours are given
     saved: SavedCheckpoints | None  # the plan of its checkpoints; None where what they cost is given
     saving: Mapping[str, float]  # the quantities that are set, as far as they are none of the model of its checkpoints
+    slower: float  # how many times as long the run takes in bf16, where it computes in fewer bits that nobody asked for
 
 
 def train(
@@ -230,7 +231,7 @@ def train(
     _check(model, fixed)
     card, node = machine_of(gpu, asked["node"], catalog, trains=True)
     rate = saved = None
-    kept = settings
+    kept, slower = settings, 1.0
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in filled(EvidenceOptions, {}, "train")}
         rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
@@ -239,7 +240,7 @@ def train(
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
             if fixed["gpus"] < each.value:
                 rating["gpus_per_node"] = fixed["gpus"]
-        rate = _over_phases(rate_basis_of(job_of(set=settings, **rating), catalog))
+        rate, slower = _down_to_bf16(_over_phases(rate_basis_of(job_of(set=settings, **rating), catalog)), catalog)
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
@@ -273,7 +274,7 @@ def train(
     if beside and (pairs := fixed.pop("training_samples", None)) is not None:
         fixed["training_examples"] = pairs
         numbers, settings = ({name: one for name, one in each.items() if name in fixed} for each in (numbers, settings))
-    run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
+    run = Run(model, card, node, fixed, rate, None if lossless else saved, kept, slower)
     known = _known(run)
     results, unknown = _results(known, fixed)
     mode = asked["mode"]
@@ -368,6 +369,22 @@ def _over_phases(rate: RateBasis) -> RateBasis:
     line = told("W123", own=display(mean.value, RATE_UNIT), other=display(fast.value, RATE_UNIT))
     lines = Later(lambda: (*first.warnings, line))
     return rate._replace(level=first._replace(given={**first.given, RATE: mean}, warnings=lines))
+
+
+def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> tuple[RateBasis, float]:
+    """The rate of a run in fewer bits that nobody asked for, its range down to that in bf16, and how much longer bf16 takes."""
+    job, first = rate.job, rate.level
+    if job.precision is not None or rate.ladder.own is not None or rate.precision not in ("fp8", "fp4"):
+        return rate, 1.0
+    try:
+        wide = _over_phases(rate_basis_of(revised(job, precision="bf16", basis="auto"), catalog))
+    except IngestError:
+        return rate, 1.0
+    own, other = (float(Quantities(one.known).value(RATE)) for one in (rate, wide))
+    name = RATE if RATE in first.given else UTILIZATION
+    item = first.given[name]
+    low = min(item.low or item.value, item.value * other / own)
+    return rate._replace(level=first._replace(given={**first.given, name: item._replace(low=low)})), own / other
 
 
 def _times(item: Input, factor: float, why: str) -> Input:
@@ -481,6 +498,11 @@ def _warnings(
 ) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
+        took = [answer.results[name] for name in ("training_seconds", "gpu_hours") if name in answer.results]
+        if run.slower > 1 and took and run.gpu is not None:
+            wide = ", ".join(display(one.value * run.slower, one.unit, binary=False) for one in took)
+            then = f": in bf16 the run takes {wide}; budget these unless your code computes in {run.rate.precision}"
+            yield told("W05", precision=run.rate.precision, gpu=run.gpu.id, then=then)
         yield from _by_batch(run.rate, catalog)
     silent = {unused(Option(f"checkpoint.set.{name}")) for name in settings}
     if run.saved is not None:

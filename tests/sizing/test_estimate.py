@@ -134,9 +134,9 @@ def test_resnet_says_its_range_and_why(shipped):
     answer = answered(shipped, model="resnet50")
     rate = answer.results["samples_per_second_per_gpu"]
     assert 3500 <= rate.value <= 5000
-    assert 2500 <= rate.low <= 2700
+    assert rate.low == pytest.approx(400 / 0.224)
     assert rate.high >= 7000
-    # The sleep of a benchmark is no measurement of a GPU.
+    # The sleep of a benchmark is no measurement of a GPU: it counts for the range alone.
     assert set(answer.levels[0][0].protocols) == {"lambda-v1", "lambda-v2", "mlperf-training"}
     assert any("protocols disagree" in line for line in answer.warnings)
 

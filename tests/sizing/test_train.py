@@ -138,6 +138,21 @@ def test_hours_at_thousands_of_gpus_are_those_of_a_run_and_not_of_a_benchmark():
     assert ["(run_batch_tokens)" in " ".join(one.warnings) for one in (usual, own)] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("model", "gpu", "told"),
+    [("llama3-8b", "h100", True), ("llama3-70b", "b200", True), ("llama3-8b", "a100", False), ("resnet50", "h100", False)],
+)
+def test_a_budget_covers_bf16_where_nobody_states_fewer_bits(model, gpu, told):
+    length = {"samples": "100M"} if model == "resnet50" else {"tokens": "1T"}
+    usual, wide = (ingest.train(model, gpu=gpu, gpus=256, **length, precision=one) for one in (None, "bf16"))
+    for name in ("gpu_hours", "training_seconds"):
+        assert usual.results[name].low <= wide.results[name].value <= usual.results[name].high
+    said = [line for line in usual.warnings if line.rule == "W05"]
+    assert bool(said) is told
+    assert not told or f"{wide.results['gpu_hours'].value:,.0f} GPU-hours" in said[0]
+    assert "W05" not in [line.rule for line in wide.warnings]
+
+
 @pytest.mark.parametrize(("gpu", "seconds"), [("gb300", 304), ("b200", 447), ("gb200", 459), ("b300", 403), ("mi355x", 425)])
 def test_a_run_in_two_phases_takes_the_mean_of_its_steps_and_reads_at_the_rate_of_the_fast_ones(gpu, seconds):
     # The steps of the logs, whose last 44 of 384 compute in FP8: 192 × 0.743 s, 144 × 0.746 s, 48 × 1.119 s on GB300 in v5.1.
