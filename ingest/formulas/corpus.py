@@ -14,7 +14,7 @@ alternative("files", "sample_files", when="samples_measured")
 input_quantity("files_skipped", "file", "Files that were left out, each named with the reason.", above=False, whole=True)
 input_quantity("documents_skipped", "document", "Lines, rows, records and members that were left out of files that count.",
     above=False, whole=True)  # fmt: skip
-input_quantity("unreadable_bytes", "B", "Stored bytes that hold no readable text, as a sample shows them.", above=False)
+input_quantity("unreadable_bytes", "B", "Stored bytes of files that are left out: they hold no readable text.", above=False)
 input_quantity("documents", "document", "Documents: lines, rows, members or files, by format.", above=False, whole=True)
 alternative("documents", "documents_by_length", when="length_of_documents_known")
 
