@@ -49,7 +49,10 @@ class MeasureOptions(TypedDict, total=False):
         str | Sequence[str],
         option(
             "Field or column that holds the text, such as text or meta.body; several, as text,content, count where a file has "
-            "them, the first of them alone.", "NAME", many=True, default=(),
+            "them, the first of them alone.",
+            "NAME",
+            many=True,
+            default=(),
         ),
     ]
     input_format: Annotated[

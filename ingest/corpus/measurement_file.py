@@ -164,8 +164,8 @@ class MeasurementFile(NamedTuple):
         results = self.data["results"]
         counts = {name: results[name].get("value") for name in results if isinstance(results[name], dict)}
         for left, counted, what in LEFT_OUT:
-            pair = counts.get(left), counts.get(counted)
-            if all(map(_is_positive, pair)) and (share := share_left_out(*pair)):
+            lost, stored = counts.get(left), counts.get(counted)
+            if _is_positive(lost) and _is_positive(stored) and (share := share_left_out(lost, stored)):
                 return f"{(1 - share) * 100:.3g} % of the {what}, as the rest was left out"
         return ""
 

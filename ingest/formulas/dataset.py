@@ -112,6 +112,9 @@ computed_quantity("mdts", "ceil(inodes / mdt_inodes)", "1",
     "Metadata targets that can hold these inodes.", source="lustre-manual", where="limits of ldiskfs", whole=True,
     example="mdts(25_002_500_000, 4_000_000_000) -> 7")  # fmt: skip
 
+input_quantity("published_bytes", "B", "Bytes of a corpus as its publisher stores it, in a format of its own.",
+    label="size as published")  # fmt: skip
+
 # Token ids
 input_quantity("id_bits", "1/token", "Bits of one token id of the vocabulary.", whole=True)
 input_quantity("stored_id_bytes", "B/token", "Width of a token id in the format.")
