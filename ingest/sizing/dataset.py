@@ -215,8 +215,7 @@ def counted_small(corpus: Corpus | None, ids: Input | None) -> Finding | None:
     """That the published tokens of a corpus are of a vocabulary whose ids are narrower than those of most models."""
     if corpus is None or ids is None:
         return None
-    words, most = {"vocabulary": "small"}, default_of("narrow_vocabulary")
-    return finding("W125", words=words, corpus=corpus.name, ids=f"{ids.value:,.0f}", most=f"{most:,.0f}")
+    return finding("W125", words={"vocabulary": "small"}, corpus=corpus.name, ids=f"{ids.value:,.0f}")
 
 
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None, pipeline: Pipeline | None) -> None:
@@ -458,9 +457,9 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         # The shares that it keeps, and its published input and output.
         ends, kept = ("input_", "output_"), {name: getattr(pipeline, name) for name in pipeline.shapes}
         given |= from_fields({f"pipeline_{name}" if name.startswith(ends) else name: item for name, item in kept.items()})
+    counted_in = given.get("vocabulary")  # of the corpus
     # A measured part of a corpus gives ratios; the size is given otherwise.
     given |= from_measurement(asked["bytes_per_token"], not {*SIZES_OF_TEXT} & {*given, *own})
-    counted_in = given.get("vocabulary") if corpus is not None and corpus.vocabulary is not None else None
     given |= by_user(own) | ({} if mix is None else {"sample_bytes": mix.given["sample_bytes"]})
     check_size(given, content, corpus, pipeline)
     for refused in applying([finding("E13", given)]):

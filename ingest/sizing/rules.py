@@ -356,7 +356,7 @@ ROWS = (
                             "downloaded; links die, and the bytes follow from the resolution: measure what you download",
                             entries="by reference")),
     Rule("W125", 21, **_said("the tokens of {corpus} are counted in a vocabulary of {ids} ids, of 2 B each; they are sized with "
-                             "4 B, as vocabularies above {most} need, such as those of Llama 3, which count other numbers of "
+                             "4 B, as vocabularies above 65,536 need, such as those of Llama 3, which count other numbers of "
                              "tokens in the same text: measure yours", vocabulary="small"), supply=("vocabulary",)),
     Rule("W99", 99, **_said("each session is counted with one state of the linear or recurrent layers of this model: a server "
                             "that reuses parts of a session keeps a state for each of them", layers="recurrent")),

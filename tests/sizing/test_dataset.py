@@ -137,6 +137,21 @@ def test_little_text_stands_for_more_with_a_range_and_for_itself_without(measure
     assert "W04" not in {line.rule for line in itself.warnings}
 
 
+@pytest.mark.parametrize(
+    ("asked", "wide", "told"),
+    [({"corpus": "fineweb"}, 4, True), ({"corpus": "fineweb", "format": "jsonl"}, 4, False), ({"corpus": "uniref50"}, 2, False),
+     ({"corpus": "fineweb", "vocabulary": 50257}, 2, False), ({"corpus": "fineweb", "bytes_per_token": "small"}, 2, False),
+     ({"corpus": "llama3"}, 4, False), ({"corpus": "llama2", "tokens": "1T"}, 4, True)],
+)  # fmt: skip
+def test_ids_of_a_corpus_are_as_wide_as_those_of_models_of_today(measured, asked, wide, told):
+    if asked.get("bytes_per_token"):
+        asked = {**asked, "bytes_per_token": measured()}
+    answer = ingest.dataset(**asked)
+    assert answer.results["tokenized_bytes"].value == wide * answer.results["tokens"].value
+    assert ("W125" in {line.rule for line in answer.warnings}) is told
+    assert sum(row["kept_bytes"] for row in answer.tables["footprint"]) == pytest.approx(answer.results["usable_bytes"].value)
+
+
 def test_files_that_a_measurement_skipped_are_told(measured):
     answer = ingest.dataset(bytes_per_token=measured(files_skipped={"value": 3}))
     assert "3 of its files could not be read" in answer.given["bytes_per_token"].note
