@@ -18,7 +18,7 @@ from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, without_unit
+from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, told, without_unit
 from ingest.units import display
 
 #: records of a format
@@ -504,9 +504,10 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
                 [
                     by_reference(corpus, known),
                     counted_small(corpus, small if content == "tokens" else None),
-                    finding("W04", words={"text": part and "part"}, part=part),
+                    finding("W04", words={"text": "part" if part and content != "samples" else ""}, part=part),
                 ]
             ),
+            *([told("W04", Option("sizes"), part=part)] if part and content == "samples" else []),
             *without_unit({"raw_bytes": by_user(own).get("raw_bytes")}),
             *on_settings(answer, settings),
         ),

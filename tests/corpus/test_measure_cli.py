@@ -278,12 +278,17 @@ def test_what_is_left_out_is_told_at_once_and_to_whatever_reads_it(run, tmp_path
         assert f"{left}: no " in done.err or not left
         assert ("--text-field takes several names" in done.err) is bool(left)
         assert json.loads(result.read_text())["results"]["files"]["value"] == kept
-        for told in (run("dataset", "--tokens", "1T", "--bytes-per-token", result), run("dataset", "--bytes-per-token", result)):
+        for told in (
+            run("dataset", "--tokens", "1T", "--bytes-per-token", result),
+            run("dataset", "--bytes-per-token", result),
+        ):
             assert ("% of the stored bytes, as the rest was left out" in told.err) is bool(left)
 
 
 def test_a_row_counts_in_the_first_field_that_it_has(run, tmp_path, small):
-    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n{"content": "two", "text": null}\n{"content": "no", "text": "three"}\n{}\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": "one"}\n{"content": "two", "text": null}\n{"content": "no", "text": "three"}\n{}\n'
+    )
     (tmp_path / "b.csv").write_text("id,content\n1,four\n")
     (tmp_path / "c.json").write_text('{"rows": [{"content": "five"}]}')
     done = run("measure", tmp_path, "--tokenizer", small, "--text-field", "text,content", "--format", "json")
