@@ -177,7 +177,7 @@ SEVERAL = "; --text-field takes several names, such as text,content: the first t
 def left_out(
     files: LeftOut, lost: float, stored: float, parts: LeftOut | None = None, documents: float = 0
 ) -> Iterator[Message]:
-    """What was left out beyond a small share, or of unknown size: `lost` bytes beside those stored, documents beside those read.
+    """What was left out beyond a small share, or of unknown size: `lost` bytes beside those stored, and documents.
 
     >>> out = LeftOut()
     >>> out.note(SkippedFile("a.gz", "broken", stored_bytes=29), SkippedFile("b.gz", "broken", stored_bytes=1))

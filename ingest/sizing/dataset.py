@@ -372,8 +372,8 @@ class FormatOptions(TypedDict, total=False):
     vocabulary: Annotated[
         Amount,
         option(
-            "Number of token ids; up to 65,536 take 2 B each; without it, that of a measurement, or of a corpus with more, else "
-            "{default}.",
+            "Number of token ids; up to 65,536 take 2 B each; without it, that of a measurement, or of a corpus with more, "
+            "else {default}.",
             quantity="vocabulary",
             usual={"vocabulary": USUAL_VOCABULARY},
         ),

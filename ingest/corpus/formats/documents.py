@@ -485,7 +485,7 @@ SOUGHT: dict[str, Callable[..., Iterator[bytes]]] = {"parquet": parquet_texts, "
 #: unit of a document and texts of the formats that are read from the beginning
 STREAMED: dict[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
     "jsonl": ("line", jsonl_texts),
-    "json": ("row", lambda stream, field, out: json_texts(stream, field, out)),
+    "json": ("row", json_texts),
     "csv": ("row", partial(separated_texts, "csv")),
     "tsv": ("row", partial(separated_texts, "tsv")),
     "warc": ("record", warc_texts),
