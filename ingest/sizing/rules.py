@@ -357,7 +357,8 @@ ROWS = (
                             entries="by reference")),
     Rule("W125", 21, **_said("the tokens of {corpus} are counted in a vocabulary of {ids} ids, of 2 B each; they are sized "
                              "with 4 B, as vocabularies above 65,536 need, such as those of Llama 3, which count "
-                             "other numbers of tokens in the same text: measure yours", vocabulary="small"), supply=("vocabulary",)),
+                             "other numbers of tokens in the same text: measure yours", vocabulary="small"),
+         supply=("vocabulary",)),
     Rule("W99", 99, **_said("each session is counted with one state of the linear or recurrent layers of this model: a server "
                             "that reuses parts of a session keeps a state for each of them", layers="recurrent")),
     Rule("W121", 93, "kv_context_tokens", ">", "cache_window",
