@@ -58,6 +58,10 @@ FOREIGN = {
     "steps?|iterations?|iters?|batch(es)?": ("s", "a time, the number of steps × the time of one"),
     "USD|EUR|GBP|[$€£]|dollars?|euros?": ("1", "a number: all prices are in one currency"),
 }
+#: sign -> the currency that it stands for on a price; others are named by their code
+SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
+_MONEY = rf"[{''.join(SIGNS)}]|{'|'.join(SIGNS.values())}|CHF|JPY|CNY|INR|KRW|CAD|AUD|SEK|NOK|DKK|PLN|CZK|SGD|TWD|BRL"
+_PRICE = re.compile(rf"({_MONEY})?\s*([0-9][0-9.,_]*)\s*({_MONEY})?(/.*)?", re.ASCII)
 #: What newspapers write for a million and more: a refusal names the letter.
 NEWSPAPER = {"mn": "M", "mio": "M", "million": "M", "bn": "B", "mrd": "B", "milliarden": "B", "billion": "B", "tn": "T",
              "billionen": "T", "bio": "T", "trillion": "T"}  # fmt: skip
@@ -184,6 +188,17 @@ def _slips(suffix: str, unit: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if physical(unit_factor(one)[1]) == physical(unit)]
 
 
+def priced(text: str) -> tuple[str, str]:
+    """A price without its currency, and the code of that; empty where none is named, or two.
+
+    >>> priced("€2.5"), priced("2.5 EUR"), priced("0.1$/kWh"), priced("€2 USD")
+    (('2.5', 'EUR'), ('2.5', 'EUR'), ('0.1/kWh', 'USD'), ('€2 USD', ''))
+    """
+    found = _PRICE.fullmatch(text)
+    named = {SIGNS.get(one, one) for one in found.group(1, 3) if one} if found else set()
+    return (f"{found[2]}{found[4] or ''}", named.pop()) if found and len(named) == 1 else (text, "")
+
+
 def parse(written: object, unit: str, what: str, whole: bool | None = None) -> float:
     """Return a number in base units from what a person wrote.
 
@@ -209,6 +224,7 @@ def parse(written: object, unit: str, what: str, whole: bool | None = None) -> f
     if len(text) <= MAX_TEXT:
         text = re.sub(r"\s+per\s+", "/", text)
         text = re.sub(rf"(?<=[0-9A-Za-z])\s+{unit}s?$", "", text) if unit in COUNTED else text  # 15T tokens
+    text = priced(text)[0] if "price" in what and "--set" not in what else text
     for words, (asked, instead) in FOREIGN.items():
         if physical(unit).split("/")[0] == asked and re.fullmatch(rf"[0-9.,_]+\s*({words})|({words})\s*[0-9.,_]+", text):
             raise UsageError(f"{what}: found {brief(written)}, expected {instead}, {_example(unit)}")

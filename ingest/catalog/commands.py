@@ -187,7 +187,13 @@ def list(kind: str | None = None, matching: str = "", *, catalogs: Folders = ())
     releases = tuple(row for row in rows if row.model_type and fits(row.model_type, *row.names))
     first = kinds[0].kind
     if matching and not entries and not releases:
-        raise UsageError(f"no {first} with {brief(matching)} in a name; `ingest catalog list {first}` lists them")
+        if wanted.rstrip("s") == "tokenizer":
+            lists = "`ingest measure --help` names the tokenizers that are there, and any other is a file"
+        elif not kind:
+            lists = f"kinds of entries are {', '.join(LISTED)}"
+        else:
+            lists = f"`ingest catalog list {first}` lists them"
+        raise UsageError(f"no {first if kind else 'entries'} with {brief(matching)} in a name; {lists}")
     unasked = () if matching or not kind else (one for one in entries if isinstance(one, Model))
     rounds = ((one.id, [f"{rate.protocol} {rate.round}" for rate in catalog.rates(one)]) for one in unasked)
     older = tuple(name for name, found in rounds if found and all(map(OLDER.match, found)))

@@ -342,7 +342,7 @@ COMMANDS: dict[str, Asked] = {
                 metavar="ID",
                 help="Format of the data set: megatron, mds, parquet, … "
                 f"[default: {USUAL_FORMATS['tokens']}, {USUAL_FORMATS['samples']}]; "
-                f"or of the output: {', '.join(FORMATS)}. Repeatable.",
+                f"or of the output: {', '.join(FORMATS)}. Once for each.",
             ),
             explain_option,
             output_option,

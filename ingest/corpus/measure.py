@@ -45,7 +45,16 @@ class MeasureOptions(TypedDict, total=False):
     ]
     confidence: Annotated[str | float, option("Confidence level of that interval.", "F", default=0.95)]
     seed: Annotated[str | int | None, option("Of the sample, random by default and printed; equal seeds give equal results.")]
-    text_field: Annotated[str | None, option("Field or column that holds the text, such as text or meta.body.", "NAME")]
+    text_field: Annotated[
+        str | Sequence[str],
+        option(
+            "Field or column that holds the text, such as text or meta.body; several, as text,content, count where a file has "
+            "them, the first of them alone.",
+            "NAME",
+            many=True,
+            default=(),
+        ),
+    ]
     input_format: Annotated[
         str | None,
         option("Format of every file, where file names do not tell it: text, jsonl, …", "NAME", choices=FORMAT_NAMES),

@@ -6,6 +6,7 @@ With `--samples`, it is the number and the sizes of samples, found by their fram
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +22,15 @@ from ingest.corpus.files.listing import list_inputs
 from ingest.corpus.files.names import MARKUP, TEXTS, content_suffix, short_title
 from ingest.corpus.files.source import Meter, Unreadable
 from ingest.corpus.formats import ASIDE, NOT_READ, WHOLE_FILE, even_shares, folders_in, recognized, root_above, samples_of
-from ingest.corpus.types import CorpusFile, LeftOut, Progress, SkippedFile, Vocabulary, extension_of
+from ingest.corpus.types import (
+    CorpusFile,
+    LeftOut,
+    Progress,
+    SkippedFile,
+    Vocabulary,
+    extension_of,
+    share_left_out,
+)
 from ingest.engine.messages import Message, rule_of
 from ingest.engine.question import Question, shown
 from ingest.engine.registry import solve
@@ -30,6 +39,7 @@ from ingest.engine.solver import Quantities
 from ingest.engine.value import EMPTY, Input
 from ingest.errors import IngestError
 from ingest.files import write_whole
+from ingest.units import display
 
 if TYPE_CHECKING:
     from ingest.corpus.counting.ledger import GroupTallies, Totals
@@ -109,10 +119,11 @@ def counted_exactly(
     given = {name: Input(getattr(total, column), origin="measured") for name, column in COUNTED.items()}
     given["files_skipped"] = Input(totals.skipped.count, origin="measured")
     given["documents_skipped"] = Input(totals.parts.documents, origin="measured")
+    given["unreadable_bytes"] = Input(totals.skipped.stored_bytes, origin="measured")
     # a ratio needs something to divide by
     divides = {"bytes_per_token": total.tokens, "stored_share": total.text_bytes, "tokenized_share": total.stored_bytes}
     divides |= dict.fromkeys(("tokens_per_document", "bytes_per_document"), total.documents)
-    divides |= {"stored_bytes_per_file": total.files, "unreadable_bytes": 0}
+    divides |= {"stored_bytes_per_file": total.files, "unreadable_bytes": totals.skipped.stored_bytes}
     tables = {
         "folders": _breakdown("folder", totals.folders),
         "extensions": _breakdown("extension", totals.extensions),
@@ -120,6 +131,7 @@ def counted_exactly(
         "parts_skipped": skipped_rows(totals.parts),
     }
     names = [name for name in QUESTION.names if divides.get(name, 1)]
+    notes += (*left_out(totals.skipped, totals.skipped.stored_bytes, total.stored_bytes, totals.parts, total.documents),)
     about |= {"title": f"{named}: counted exactly with {vocabulary.name}{why}", "design": {"design": "exact"}}
     return answered(given, names, tables, vocabulary, warnings=notes, partial=partial, **about)
 
@@ -145,6 +157,8 @@ def measured_by_sample(
     parts.note(*sampled.parts)
     given["bytes_read"] = Input(sampled.reader.bytes_read, origin="measured")
     given["files_skipped"] = Input(out.count, origin="measured")
+    lost = left_out(out, given["unreadable_bytes"].value, given["stored_bytes"].value, parts, sampled.documents_drawn)
+    about["warnings"] += (*lost,)
     names = [name for name in QUESTION.names if name in given or name == "tokenized_bytes"]
     tables = {
         "folders": [_row("folder", row) for row in sampled.groups("folders")],
@@ -155,6 +169,36 @@ def measured_by_sample(
     }
     design = {"design": "sampled"} | {name: getattr(sampled, name) for name in ("seed", "tolerance", "confidence", "met")}
     return answered(given, names, tables, vocabulary, design=design, partial=sampled.partial, **about)
+
+
+#: How a reason begins that names a field, and what counts such files too.
+NO_FIELD = re.compile(r"no (column|field) '")
+SEVERAL = "; --text-field takes several names, such as text,content: the first that a file has counts"
+
+
+def left_out(
+    files: LeftOut, lost: float, stored: float, parts: LeftOut | None = None, documents: float = 0
+) -> Iterator[Message]:
+    """What was left out beyond a small share, or of unknown size: `lost` bytes beside those stored, and documents.
+
+    >>> out = LeftOut()
+    >>> out.note(SkippedFile("a.gz", "broken", stored_bytes=29), SkippedFile("b.gz", "broken", stored_bytes=1))
+    >>> print(*left_out(out, 30, 70))
+    30 % of the stored bytes are left out, 2 files, such as a.gz: broken
+    """
+    unsized = [one for one in files.named if one.stored_bytes is None]
+    told: list[tuple[str, SkippedFile]] = []
+    if share := share_left_out(lost, stored):
+        example = max(files.named, key=lambda one: one.stored_bytes or 0)
+        told.append((f"{share * 100:.3g} % of the stored bytes are left out, {display(files.count, 'file')}", example))
+    elif unsized:
+        told.append((f"{len(unsized):,} of unknown size left out", unsized[0]))
+    if parts and (share := share_left_out(parts.documents, documents)):
+        several = f"{share * 100:.3g} % of the documents in files that count are left out"
+        told.append((several, max(parts.named, key=lambda one: one.number)))
+    for what, one in told:
+        advice = SEVERAL if NO_FIELD.search(one.reason) else ""
+        yield Message(f"{what}, such as {one.path}: {one.reason}{advice}", rule=PART)
 
 
 def answered(
@@ -225,6 +269,8 @@ def skipped_rows(skipped: LeftOut) -> list[dict[str, Any]]:
 TEXT = "text"
 #: the rule of cautions about the number of samples
 CAUTION = "W54"
+#: the rule of what is left out
+PART = "W04"
 #: distinct sizes that are counted exactly; with more, sizes are rounded
 MOST_SIZES = 1_000_000
 #: binary digits that rounding keeps: accurate to a thousandth
@@ -326,7 +372,7 @@ SIZES_QUESTION = Question(
     "measure",
     shown(
         "sample_bytes", "samples", "files", "dataset_bytes", "samples_per_file", "mean_file_bytes", "small_file_share",
-        "bytes_read", "files_skipped",
+        "unreadable_bytes", "bytes_read", "files_skipped",
     ),
     (("Found", {"sample_bytes": "{}", "samples": "{}", "stored_bytes": "{} stored"}),),
 )  # fmt: skip
@@ -454,7 +500,7 @@ def _sizes_of_files(files: Sequence[CorpusFile], folders: Mapping[str, object], 
             for size, times in samples_of(file, form, meter):
                 counts[size] += times
         except Unreadable as error:
-            sizes.skipped.note(SkippedFile(error.path, error.reason))
+            sizes.skipped.note(SkippedFile(error.path, error.reason, stored_bytes=found.stored_bytes))
         else:
             told: list[str] = [Message(doubt, rule=CAUTION) for doubt in meter.notes]
             sizes.notes.update(dict.fromkeys((*told, *filter(None, (form.note,)))))
@@ -509,17 +555,19 @@ def measured_sizes(sizes: SampleSizes, named: str, manifest: str, catalog: Catal
     if not sizes.samples.count:
         first = "".join(f": the first file left out is {one.path}: {one.reason}" for one in sizes.skipped.named[:1])
         raise IngestError(f"{named}: found no sample, expected at least one{first}")
+    lost = sizes.skipped.stored_bytes
     counts = {
         "samples": sizes.samples.count,
         "sample_files": sizes.files.count,
         "sample_files_bytes": sizes.files.bytes,
         "bytes_read": sizes.bytes_read,
         "files_skipped": sizes.skipped.count,
+        "unreadable_bytes": lost,
     }
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
     known.give({"small_file_share": Input(sizes.samples.share_below(SMALL), origin="measured")})
     known.state("samples_measured")
-    notes = [*cautions(sizes), *sizes.notes]
+    notes = [*left_out(sizes.skipped, lost, sizes.files.bytes), *cautions(sizes), *sizes.notes]
     if sizes.samples.rounded or sizes.files.rounded:
         notes.append("percentiles are accurate to a thousandth: more than a million sizes differ")
     tables = {
@@ -535,4 +583,5 @@ def measured_sizes(sizes: SampleSizes, named: str, manifest: str, catalog: Catal
     }
     design = {"design": "samples", "forms": dict(sizes.forms)}
     about: dict[str, Any] = {"title": f"{named}: sizes of samples", "design": design, "manifest_hash": manifest}
-    return measurement_of(SIZES_QUESTION, known, SIZES_QUESTION.names, tables, catalog=catalog, warnings=tuple(notes), **about)
+    names = [name for name in SIZES_QUESTION.names if lost or name != "unreadable_bytes"]
+    return measurement_of(SIZES_QUESTION, known, names, tables, catalog=catalog, warnings=tuple(notes), **about)

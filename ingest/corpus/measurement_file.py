@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple, TypeGuard
 
+from ingest.corpus.types import share_left_out
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import option_error
 from ingest.engine.registry import FORMULAS, Step, check_value, solve, unit_of
@@ -36,6 +37,8 @@ ROUNDED = 0.01
 PARTIAL = "a part of the corpus only, in the order of its paths"
 #: in the note of a count of less text than a sample needs for an interval, 30 blocks of 16 KiB, where it stands for more
 LITTLE_BYTES = 30 * 16 * 1024
+#: in the note of a count that left more than a small share out
+ONLY = re.compile(r"[\d.]+ % of the (stored bytes|documents), as the rest was left out")
 LITTLE = f"less than {LITTLE_BYTES / 1e3:.3g} kB of text, too little for an interval of its own"
 #: The least and the most bytes per token of corpora over those of their middle: 3.41 and 4.69 B over 4 B.
 CORPORA, CORPORA_SOURCE = (0.8525, 1.1725), "limelead-quartz"
@@ -43,6 +46,11 @@ CORPORA, CORPORA_SOURCE = (0.8525, 1.1725), "limelead-quartz"
 UNREAD, NOT_READ = "files of a format that is not read count as one sample each", "unread"
 #: quantity -> its name in the speed of a count
 SPEED = {"prepared_bytes": "bytes", "prepared_seconds": "seconds", "preparation_workers": "workers"}
+#: what is left out, what is counted, and what both are
+LEFT_OUT = (
+    ("unreadable_bytes", "stored_bytes", "stored bytes"), ("unreadable_bytes", "dataset_bytes", "stored bytes"),
+    ("documents_skipped", "documents", "documents"),
+)  # fmt: skip
 #: The head of a histogram of reads of embedding rows, and the forms of its lines and of those of a trace.
 HISTOGRAM = "reads,rows"
 COUNTS, ROW_ID = re.compile(r"0*([1-9]\d{0,15}),0*([1-9]\d{0,15})"), re.compile(r"(\w+:)?\d+")
@@ -151,6 +159,17 @@ class MeasurementFile(NamedTuple):
         return f"{unread:,} {UNREAD}" if isinstance(unread, int) and unread > 0 else ""
 
     @property
+    def left_out(self) -> str:
+        """Of which share of the corpus this is, where more than a small one was left out; empty otherwise."""
+        results = self.data["results"]
+        counts = {name: results[name].get("value") for name in results if isinstance(results[name], dict)}
+        for left, counted, what in LEFT_OUT:
+            lost, stored = counts.get(left), counts.get(counted)
+            if _is_positive(lost) and _is_positive(stored) and (share := share_left_out(lost, stored)):
+                return f"{(1 - share) * 100:.3g} % of the {what}, as the rest was left out"
+        return ""
+
+    @property
     def note(self) -> str:
         """Design, tokenizer, date and skipped files of the measurement, in one line."""
         skipped = self.data["results"].get("files_skipped")
@@ -159,6 +178,7 @@ class MeasurementFile(NamedTuple):
             f"{self.path.name}: {how or 'measured'} with {self.table('tokenizer').get('name') or 'a tokenizer not named'}",
             str(self.data.get("date") or "no date"),
             *([PARTIAL] if self.data.get("partial") else []),
+            *([self.left_out] if self.left_out else []),
             *([self.doubt] if self.doubt else []),
             *([f"{count:,.0f} of its files could not be read"] if isinstance(count, (int, float)) and count > 0 else []),
         ]
@@ -450,8 +470,10 @@ def bytes_per_token_of(written: str | float | Path) -> Input:
 
 
 def part_counted(given: Collection[Input | None]) -> str:
-    """What of a text these were counted on, where that is a part whose rest may differ; empty where it is not."""
-    return next((part for part in (PARTIAL, LITTLE) for one in given if one is not None and part in one.note), "")
+    """What of a corpus these were counted on, where that is a part whose rest may differ; empty where it is not."""
+    notes = [one.note for one in given if one is not None]
+    parts = [*(found[0] for note in notes if (found := ONLY.search(note))), PARTIAL, LITTLE]
+    return next((part for part in parts for note in notes if part in note), "")
 
 
 def is_file_name(written: str | float | Path) -> TypeGuard[str | Path]:
@@ -476,7 +498,7 @@ def sample_sizes_in(path: Path) -> dict[str, Input]:
     tables = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     sizes: dict[str, Any] = {str(row.get("size")): row.get("bytes") for row in tables}
     noted = [f"{name} {display(sizes[name], 'B', binary=False)}" for name in NOTED_PERCENTILES if _is_positive(sizes.get(name))]
-    doubt = f"; {file.doubt}" if file.doubt else ""
+    doubt = "".join(f"; {one}" for one in (file.doubt, file.left_out) if one)
     spread = f"; of single samples {', '.join(noted)}" if noted else ""
     found = {"sample_bytes": Input(mean.value, origin="user", note=f"mean of {path.name}{spread}{doubt}")}
     if in_file is not None:

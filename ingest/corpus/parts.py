@@ -308,7 +308,7 @@ class OpenCorpus:
     def __init__(self, paths: Sequence[str | Path], asked: Mapping[str, Any], threads: int | None, catalog: Catalog) -> None:
         self.named, self.threads, self.catalog = short_title(paths), threads or cores(), catalog
         self.ledger = asked["resume"]  # from which an interrupted run resumes; no file of the corpus
-        self.text_field = asked["text_field"] or ""
+        self.text_field = asked["text_field"] if isinstance(asked["text_field"], str) else ",".join(asked["text_field"] or ())
         names, self.input_format = [str(path) for path in paths], asked["input_format"] or ""
         self.listing = list_inputs(names, asked["include"], asked["exclude"], self.input_format, self.ledger)
         self.vocabulary = vocabulary_of(asked["tokenizer"], lambda: beginnings(self.listing, self.text_field, TRAINING_FILES))

@@ -490,6 +490,11 @@ class Survey:
         return [*self.totals.parts.named, *self.reader.parts.named]
 
     @property
+    def documents_drawn(self) -> int:
+        """Documents that were read and count."""
+        return self.totals.total.documents + sum(unit.documents for one in self.drawn for unit in one.units.values())
+
+    @property
     def everything(self) -> Totals | None:
         """Exact totals, where every stratum was counted instead of sampled."""
         if self.drawn or self.partial:

@@ -40,6 +40,7 @@ class SkippedFile(NamedTuple):
     path: str
     reason: str
     number: int = 1
+    stored_bytes: int | None = None  # of a file; None where it is not known, or for a part of one
 
 
 #: called with whatever a reader leaves out although the rest of the file counts
@@ -58,13 +59,28 @@ class LeftOut:
 
     def __init__(self, most: int = 100_000) -> None:
         self.named: list[SkippedFile] = []  # the first
-        self.count = self.documents = 0  # listed, and the documents that they are
+        self.count = self.documents = self.stored_bytes = 0  # listed, the documents that they are, and what storage holds
         self._most = most
 
     def note(self, *skipped: SkippedFile) -> None:
         self.named += skipped[: self._most - len(self.named)]
         self.count += len(skipped)
         self.documents += sum(one.number for one in skipped)
+        self.stored_bytes += sum(one.stored_bytes or 0 for one in skipped)
+
+
+#: What is left out of a corpus is told with its share, if that is more than this.
+SMALL_SHARE = 0.01
+
+
+def share_left_out(left: float, counted: float) -> float:
+    """The share that was left out, or 0 if it is small.
+
+    >>> share_left_out(1, 3), share_left_out(1, 300), share_left_out(0, 0)
+    (0.25, 0.0, 0.0)
+    """
+    share = left / (left + counted) if left else 0.0
+    return share if share > SMALL_SHARE else 0.0
 
 
 class Tally(NamedTuple):

@@ -11,14 +11,14 @@ from ingest.catalog.store import opened
 from ingest.corpus.measurement_file import Sizes, bytes_per_token_of, is_file_name, part_counted, read_measurement, sizes_of
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, filled, option, quantities_in, shown
-from ingest.engine.registry import check_value, needs_below, solve
+from ingest.engine.registry import check_value, default_of, needs_below, solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input
 from ingest.errors import CatalogError, IngestError, MissingQuantity, UsageError, expected_one_of, one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount, CommonOptions, Written, by_user, counts_of, quantities_of, settings_of
-from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, unused, without_unit
+from ingest.sizing.rules import Finding, applying, finding, messages, on_settings, told, unused, without_unit
 from ingest.units import display
 
 #: records of a format
@@ -96,7 +96,13 @@ def footprint(
     known.give_default(
         "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system excludes its metadata")
     )
-    return known, rows
+    scratch = known.value("dedup_scratch_bytes")
+    metadata = known.value("metadata_share") * (scratch + sum(row["kept_bytes"] for row in rows))
+    more = (("deduplication scratch", scratch), ("metadata", metadata))
+    return known, (
+        *rows,
+        *({"stage": name, "stage_bytes": size, "copies": 1, "kept_bytes": size} for name, size in more if size),
+    )
 
 
 def _content(known: Quantities, form: Format, holds: str) -> None:
@@ -166,6 +172,10 @@ USUAL_TOKENS_PER_DOCUMENT = Input(600, 400, 1000, source="ingest-corpora", where
     "tokens of a web document", "documents"
 )
 USUAL_SEQUENCE = Input(4096).by_default("packed sequences of 4,096 tokens", "sequence_length")
+#: A vocabulary up to this size is an alphabet, of bytes or residues: any model of it has the same.
+ALPHABET = 256
+#: options that describe token ids
+OF_IDS = ("vocabulary", "sequence_length")
 #: options that describe text, and those that describe samples
 OF_TEXT = ("tokens", "bytes_per_token", "documents", "pipeline", "vocabulary", "sequence_length")
 OF_SAMPLES = ("samples", "sample_bytes")
@@ -199,6 +209,13 @@ def by_reference(corpus: Corpus | None, known: Quantities) -> Finding | None:
         size += f" ({' – '.join(display(end, 'B', binary=False) for end in (each.low, each.high))})"
     words = {"entries": "by reference"}
     return finding("W73", words=words, corpus=corpus.name, objects=corpus.refers_to, size=size)
+
+
+def counted_small(corpus: Corpus | None, ids: Input | None) -> Finding | None:
+    """That the published tokens of a corpus are of a vocabulary whose ids are narrower than those of most models."""
+    if corpus is None or ids is None:
+        return None
+    return finding("W129", words={"vocabulary": "small"}, corpus=corpus.name, ids=f"{ids.value:,.0f}")
 
 
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None, pipeline: Pipeline | None) -> None:
@@ -287,7 +304,7 @@ QUESTION = Question(
         *(Shown(name, main=name == "tokens") for name in OPTIONAL),
         Shown("raw_bytes"),
         Shown("extracted_bytes", main=False),
-        *shown("clean_bytes", "tokenized_bytes", "referred_bytes", "dataset_bytes"),
+        *shown("clean_bytes", "tokenized_bytes", "referred_bytes", "dataset_bytes", "published_bytes"),
         *shown("dataset_overhead_share", "index_bytes", main=False),
         *shown("dataset_files", "usable_bytes"),
         Shown("dedup_scratch_bytes", main=False),
@@ -355,7 +372,8 @@ class FormatOptions(TypedDict, total=False):
     vocabulary: Annotated[
         Amount,
         option(
-            "Number of token ids; without it, that of the corpus, else {default}; up to 65,536 of them take 2 B each.",
+            "Number of token ids; up to 65,536 take 2 B each; without it, that of a measurement, or of a corpus with more, "
+            "else {default}.",
             quantity="vocabulary",
             usual={"vocabulary": USUAL_VOCABULARY},
         ),
@@ -426,9 +444,11 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
             raise option_error("holds", f": found '{holds}' of a data set of {'samples' if content == 'samples' else 'text'}")
         content = holds
     elif content == "tokens":
-        # The first contents of a text that the format can hold.
+        # A published corpus is text, unless options describe its ids: the first contents of it that the format can hold.
         possible = form.holds if form is not None else HOLDINGS
-        content = next((item for item in ("tokens", "text") if item in possible), content)
+        as_text = corpus is not None and all(asked[name] is None for name in OF_IDS)
+        ranked = possible if as_text else ("tokens", "text")
+        content = next((item for item in ranked if item in possible and item != "samples"), content)
     form = form or catalog.get(Format, USUAL_FORMATS[content])
     made_by = asked["pipeline"] or (corpus.pipeline if corpus is not None else None)
     given = from_corpus(corpus) if corpus is not None else {}
@@ -437,12 +457,20 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         # The shares that it keeps, and its published input and output.
         ends, kept = ("input_", "output_"), {name: getattr(pipeline, name) for name in pipeline.shapes}
         given |= from_fields({f"pipeline_{name}" if name.startswith(ends) else name: item for name, item in kept.items()})
+    counted_in = given.get("vocabulary")  # of the corpus
     # A measured part of a corpus gives ratios; the size is given otherwise.
     given |= from_measurement(asked["bytes_per_token"], not {*SIZES_OF_TEXT} & {*given, *own})
     given |= by_user(own) | ({} if mix is None else {"sample_bytes": mix.given["sample_bytes"]})
     check_size(given, content, corpus, pipeline)
     for refused in applying([finding("E13", given)]):
         raise UsageError(refused.message())
+    if corpus is not None and corpus.stored_bytes is not None and own.keys().isdisjoint((*SIZES_OF_TEXT, "dataset_samples")):
+        given["published_bytes"] = from_catalog(corpus.stored_bytes)
+    # The ids that are trained on are those of another model: with two bytes for each, half of them would be bought.
+    narrow = counted_in is not None and ALPHABET < counted_in.value <= (default_of("narrow_vocabulary") or 0)
+    small = counted_in if narrow and content != "samples" and given["vocabulary"] is counted_in else None
+    if small is not None:
+        given["vocabulary"] = USUAL_VOCABULARY
     if content != "samples":
         given.setdefault("bytes_per_token", USUAL_BYTES_PER_TOKEN)
         given.setdefault("vocabulary", USUAL_VOCABULARY)
@@ -457,7 +485,7 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         share = results["dataset_overhead_share"].value
         check_value("dataset_overhead_share", share, "dataset_bytes over payload_bytes, less 1 (dataset_overhead_share)")
     copied = {"copy_seconds"} if {*COPYING}.isdisjoint(given) else set()
-    left_out = {*OPTIONAL, *copied, "referred_bytes", *(TEXT_ALONE if content == "samples" else ())}
+    left_out = {*OPTIONAL, *copied, "referred_bytes", "published_bytes", *(TEXT_ALONE if content == "samples" else ())}
     unknown = {name: NOT_KNOWN.get(name, why) for name, why in missing.items() if name not in left_out}
     part = part_counted(given.values())
     words = {"corpus": asked["corpus"], "pipeline": made_by, "format": form.id, "holds": content, "sizes": str(sizes)}
@@ -472,7 +500,14 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
         unknown,
         {"footprint": rows},
         lambda answer: (
-            *messages([by_reference(corpus, known), finding("W04", words={"text": part and "part"}, part=part)]),
+            *messages(
+                [
+                    by_reference(corpus, known),
+                    counted_small(corpus, small if content == "tokens" else None),
+                    finding("W04", words={"text": "part" if part and content != "samples" else ""}, part=part),
+                ]
+            ),
+            *([told("W04", Option("sizes"), part=part)] if part and content == "samples" else []),
             *without_unit({"raw_bytes": by_user(own).get("raw_bytes")}),
             *on_settings(answer, settings),
             # Ids of a vocabulary take as many bytes as those of another.

@@ -49,7 +49,7 @@ from ingest.sizing.memory_search import largest
 from ingest.sizing.optimizer_states import WIDTHS, PreferenceOptions, preference_inputs
 from ingest.sizing.resolve import gpus_of, machine_of, size_of
 from ingest.sizing.rules import contradictions, told, unused
-from ingest.units import display, parse
+from ingest.units import display, parse, priced
 
 #: Inputs that nobody has to give. Money, carbon and water have no default.
 DEFAULTS = {
@@ -284,12 +284,17 @@ def train(
         words["basis"] = (rate.level.basis, rate.job.basis != "auto")
         words["algorithm"] = (asked["algorithm"], True)
     chosen = chosen_words({name: one for name, one in words.items() if one[0] is not None})
-    currency = configuration()
-    if "training_cost" in results and currency.currency:
-        # Where the configuration of the user names it; no price is converted.
-        chosen["currency"] = {"value": currency.currency, "from": currency.origins["currency"]}
+    set_up, prices = configuration(), (asked["price_gpu_hour"], asked["electricity_price"])
+    named = {one for price in prices if (one := priced(str(price).strip())[1])}
+    currencies = sorted(named | {set_up.currency} - {""})
+    if named and len(currencies) > 1:
+        both = " and ".join(currencies)
+        raise UsageError(f"prices: found {both}, expected one currency, that of the configuration: no price is converted")
+    if "training_cost" in results and currencies:
+        # As the prices name it, or the configuration of the user.
+        chosen["currency"] = {"value": currencies[0], "from": "user" if named else set_up.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
-    title, cautions = partial(_title, run, asked["algorithm"]), partial(_warnings, run, numbers, settings, catalog)
+    title, cautions = partial(_title, run, asked["algorithm"], *named), partial(_warnings, run, numbers, settings, catalog)
     return Answer(QUESTION, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
@@ -469,7 +474,7 @@ def _results(known: Quantities, fixed: Mapping[str, float]) -> tuple[dict[str, Q
     return results, unknown
 
 
-def _title(run: Run, algorithm: str | None) -> str:
+def _title(run: Run, algorithm: str | None, currency: str = "") -> str:
     rate, fixed = run.rate, run.fixed
     name = rate.model.name if rate is not None and rate.model is not None else run.model or "Your model"
     gpu = run.gpu.name if run.gpu is not None else "GPU"
@@ -478,7 +483,8 @@ def _title(run: Run, algorithm: str | None) -> str:
         return f"Training of {name} on {count}{gpu}: {fixed['gpu_hours']:,.0f} GPU-hours as given"
     own = any(option in rate.job.numbers for option in RATE_OPTIONS)
     title = f"Training of {name} on {count}{gpu}, {rate.precision}: {'the rate you gave' if own else rate.level.basis}"
-    return f"{title}; {algorithm.upper()}" if algorithm else title
+    more = (algorithm.upper() if algorithm else "", f"prices in {currency}" if currency else "")
+    return "; ".join((title, *filter(None, more)))
 
 
 def _by_batch(rate: RateBasis, catalog: Catalog) -> Iterator[str]:

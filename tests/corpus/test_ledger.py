@@ -137,11 +137,11 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
     [
         (b"a letter\n", "line 1 is damaged"),
         (b'{"ledger":"other/9"}\n', "is not a ledger of ingest measure"),
-        (b'{"ledger":"ingest-ledger/1"}\n', "has the format 'ingest-ledger/1', expected ingest-ledger/4: another version"),
-        (b'{"ledger":"ingest-ledger/5"}\n', "has the format 'ingest-ledger/5', expected ingest-ledger/4: another version"),
+        (b'{"ledger":"ingest-ledger/1"}\n', "has the format 'ingest-ledger/1', expected ingest-ledger/5: another version"),
+        (b'{"ledger":"ingest-ledger/6"}\n', "has the format 'ingest-ledger/6', expected ingest-ledger/5: another version"),
         (b"[1]\n", "line 1 is damaged"),
         (b'{"model_type":"llama","hidden_size":4096}', "line 1 is damaged"),
-        (b'{"ledger":"ingest-ledger/4","manifest":"sha256:b', "line 1 is damaged"),
+        (b'{"ledger":"ingest-ledger/5","manifest":"sha256:b', "line 1 is damaged"),
     ],
 )
 def test_what_is_no_ledger_is_refused_and_kept(tmp_path, content, refusal):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import pyarrow.parquet
 import pytest
 from conftest import ROOT, clean_environment, default_signals, table
 from corpus.made import python_sources, small_files
@@ -260,3 +261,37 @@ def test_the_quiet_answer_counts_the_files_that_are_skipped(run, tmp_path, how, 
     assert "skipped" not in run(*asked).out
     (tmp_path / "b.parquet").write_bytes(b"PAR1")
     assert " · 1 file skipped" in run(*asked).out
+
+
+@pytest.mark.parametrize("how", ["--exact", "--sample"])
+@pytest.mark.parametrize(("fields", "left", "kept"), [("", "b.parquet", 1), ("content", "a.jsonl", 1), ("text,content", "", 2)])
+def test_what_is_left_out_is_told_at_once_and_to_whatever_reads_it(run, tmp_path, how, fields, left, kept, small):
+    corpus, result = tmp_path / "corpus", tmp_path / "corpus.json"
+    corpus.mkdir()
+    (corpus / "a.jsonl").write_text("".join(f'{{"text": "the quick fox {row}"}}\n' for row in range(100)))
+    pyarrow.parquet.write_table(pyarrow.table({"content": ["the lazy dog"] * 100, "url": [""] * 100}), corpus / "b.parquet")
+    words = [word for field in fields.split(",") if field for word in ("--text-field", field)]
+    for chosen in (words, ["--text-field", fields] if fields else []):
+        done = run("measure", corpus, "--tokenizer", small, how, *chosen, "-o", result)
+        assert done.code == 0
+        assert ("% of the stored bytes are left out, 1 file, such as" in done.err) is bool(left)
+        assert f"{left}: no " in done.err or not left
+        assert ("--text-field takes several names" in done.err) is bool(left)
+        assert json.loads(result.read_text())["results"]["files"]["value"] == kept
+        for told in (
+            run("dataset", "--tokens", "1T", "--bytes-per-token", result),
+            run("dataset", "--bytes-per-token", result),
+        ):
+            assert ("% of the stored bytes, as the rest was left out" in told.err) is bool(left)
+
+
+def test_a_row_counts_in_the_first_field_that_it_has(run, tmp_path, small):
+    (tmp_path / "a.jsonl").write_text(
+        '{"text": "one"}\n{"content": "two", "text": null}\n{"content": "no", "text": "three"}\n{}\n'
+    )
+    (tmp_path / "b.csv").write_text("id,content\n1,four\n")
+    (tmp_path / "c.json").write_text('{"rows": [{"content": "five"}]}')
+    done = run("measure", tmp_path, "--tokenizer", small, "--text-field", "text,content", "--format", "json")
+    found = {name: item["value"] for name, item in done.data["results"].items()}
+    assert (found["corpus_bytes"], found["documents"], found["documents_skipped"]) == (3 + 3 + 5 + 4 + 4, 5, 1)
+    assert "16.7 % of the documents in files that count are left out, such as a.jsonl: line 4: no field" in done.err

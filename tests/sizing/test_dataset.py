@@ -86,8 +86,8 @@ def test_the_whole_footprint_by_hand():
     assert got["inodes"] == 19
     assert got["usable_bytes"] == pytest.approx(usable, rel=1e-12)
     rows = {row["stage"]: row for row in answer.tables["footprint"]}
-    assert list(rows) == list(STAGES)
-    assert sum(row["kept_bytes"] for row in rows.values()) == pytest.approx(usable / 1.02 - scratch)
+    assert list(rows) == [*STAGES, "deduplication scratch", "metadata"]
+    assert sum(row["kept_bytes"] for row in rows.values()) == pytest.approx(usable)
 
 
 def test_samples_in_files_and_in_shards():
@@ -135,6 +135,21 @@ def test_little_text_stands_for_more_with_a_range_and_for_itself_without(measure
     itself = ingest.dataset(bytes_per_token=measured(**counted))
     assert itself.results["clean_bytes"].low is None
     assert "W04" not in {line.rule for line in itself.warnings}
+
+
+@pytest.mark.parametrize(
+    ("asked", "wide", "told"),
+    [({"corpus": "fineweb"}, 4, True), ({"corpus": "fineweb", "format": "jsonl"}, 4, False), ({"corpus": "uniref50"}, 2, False),
+     ({"corpus": "fineweb", "vocabulary": 50257}, 2, False), ({"corpus": "fineweb", "bytes_per_token": "small"}, 2, False),
+     ({"corpus": "llama3"}, 4, False), ({"corpus": "llama2", "tokens": "1T"}, 4, True)],
+)  # fmt: skip
+def test_ids_of_a_corpus_are_as_wide_as_those_of_models_of_today(measured, asked, wide, told):
+    if asked.get("bytes_per_token"):
+        asked = {**asked, "bytes_per_token": measured()}
+    answer = ingest.dataset(**asked)
+    assert answer.results["tokenized_bytes"].value == wide * answer.results["tokens"].value
+    assert ("W129" in {line.rule for line in answer.warnings}) is told
+    assert sum(row["kept_bytes"] for row in answer.tables["footprint"]) == pytest.approx(answer.results["usable_bytes"].value)
 
 
 def test_files_that_a_measurement_skipped_are_told(measured):

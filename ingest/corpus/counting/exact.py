@@ -201,6 +201,7 @@ def batches(shards: Iterable[Shard], counter: DocumentCounter) -> Iterator[Batch
             documents = builder.documents - (continued and builder.documents > 0)
             tally = Tally(files, documents, stored, bytes_read=meter.bytes_read)
             counted = Tally(bytes_read=meter.bytes_read) if skipped else tally
+            skipped = skipped and skipped._replace(stored_bytes=found.stored_bytes)
             more = left_out.documents - sum(part.number for part in left_out.named)
             rest = [SkippedFile(found.path, f"{more:,} more like these", more)] if more else []
             builder.close_portion(FileRead(listed, counted, skipped, (*left_out.named, *rest)))

@@ -203,10 +203,10 @@ def joined(pieces: Sequence[ShardCount]) -> ShardCount:
         raise IngestError("the pieces of a file do not meet: they were counted by other engines; count it again in one way")
     places, damaged = sum(piece.places for piece in read), sum(piece.damaged_bytes for piece in read)
     if not skipped and is_too_damaged(places, damaged, total.stored_bytes):
-        skipped = (parts[0]._replace(number=1),)
+        skipped = (parts[0]._replace(number=1, stored_bytes=total.stored_bytes),)
     elif not skipped and parts and not total.documents:
         reasons = "; ".join(part.reason for part in parts[:NAMED_REASONS])
-        skipped = (SkippedFile(parts[0].path, f"no usable record: {reasons}"),)
+        skipped = (SkippedFile(parts[0].path, f"no usable record: {reasons}", stored_bytes=total.stored_bytes),)
     counted = Tally(bytes_read=total.bytes_read) if skipped else total
     folders, extensions = (dict.fromkeys(groups, counted) for groups in (first.folders, first.extensions))
     return ShardCount(first.number, counted, folders, extensions, skipped, () if skipped else parts)
@@ -214,7 +214,7 @@ def joined(pieces: Sequence[ShardCount]) -> ShardCount:
 
 #: how every ledger begins, whatever its format
 KIND = "ingest-ledger/"
-FORM = f"{KIND}4"
+FORM = f"{KIND}5"
 #: keys of the header and what a difference means
 IDENTITY = {
     "manifest": "another corpus, or its files have changed",
@@ -355,7 +355,7 @@ def counted_in(entry: dict[str, Any]) -> ShardCount:
     if any(reduce(Tally.plus, groups.values(), Tally()) != total for groups in (folders, extensions)):
         raise ValueError(entry)
     skipped, parts = (
-        tuple(SkippedFile(str(path), str(reason), int(number)) for path, reason, number in entry[key])
+        tuple(SkippedFile(str(path), str(reason), int(number), size and int(size)) for path, reason, number, size in entry[key])
         for key in ("skipped", "parts")
     )
     piece = None if entry["piece"] is None else Piece(*map(int, entry["piece"]))

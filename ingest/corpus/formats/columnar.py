@@ -10,7 +10,7 @@ from typing import Any
 from ingest.corpus.files.names import first_line
 from ingest.corpus.files.source import BorrowedSource, Source, Unreadable
 from ingest.corpus.formats import HEAD_BYTES, SampleFormat, even_shares
-from ingest.corpus.formats.rows import CHUNK_BYTES, DEFAULT_FIELD, SkippedRows, no_column, text_in
+from ingest.corpus.formats.rows import CHUNK_BYTES, SkippedRows, field_of, no_column, text_in
 from ingest.corpus.native_calls import return_freed_memory
 from ingest.corpus.types import CorpusFile
 
@@ -26,11 +26,12 @@ _ARROW_FILE = b"ARROW1"
 
 
 def column_path(schema: Any, text_field: str, path: str) -> list[str]:
-    """Return the path of names to the text column: the given one, else `text`, else the only column."""
+    """Return the path of names to the text column: the first given one that there is, else `text`, else the only one."""
     import pyarrow
     from pyarrow import types
 
-    field = text_field or (DEFAULT_FIELD if DEFAULT_FIELD in schema.names or len(schema.names) != 1 else schema.names[0])
+    lone = not text_field and len(schema.names) == 1
+    field = schema.names[0] if lone else field_of(text_field, schema.names)
     steps = [field] if field in schema.names else field.split(".")
     kind: Any = pyarrow.struct(list(schema))
     for step in steps:

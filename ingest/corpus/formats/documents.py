@@ -36,7 +36,6 @@ from ingest.corpus.formats.rows import (
     BYTE_ORDER_MARK,
     CHUNK_BYTES,
     DECODER,
-    DEFAULT_FIELD,
     LIMIT_BYTES,
     MOST_COLUMNS,
     TOO_LONG,
@@ -44,7 +43,9 @@ from ingest.corpus.formats.rows import (
     SkippedRows,
     columns_of,
     documents,
+    field_of,
     field_texts,
+    fields_in,
     is_json,
     is_rows,
     json_form,
@@ -72,7 +73,8 @@ def read(
 ) -> Iterator[Chunk]:
     """Yield the documents of a file in chunks of at most 8 MiB.
 
-    `text_field` is the field or column that holds the text, as a dotted path; empty for `text`. `note` is called with each
+    `text_field` is the field or column that holds the text, as a dotted path, or several with commas, of which the first that
+    there is counts; empty for `text`. `note` is called with each
     skipped part of a file that counts otherwise. `parts` are the indices of those to read, as `parts_of` counts them, or all.
 
     Raises Unreadable: the file cannot be counted; the chunks yielded so far must be dropped.
@@ -101,7 +103,7 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Yield the documents of a file as `read` does, whatever its size."""
     if file.format == DATASETS:
-        yield from _rows(dataset_texts, file.path, "row", note, file, text_field or DEFAULT_FIELD, meter)
+        yield from _rows(dataset_texts, file.path, "row", note, file, text_field, meter)
         return
     with closing(open_file(file, meter)) as source:
         yield from _documents(source, file.format, file.compression, text_field, note, parts)
@@ -278,23 +280,26 @@ def parts_of(file: CorpusFile, meter: Meter | None = None) -> list[int]:
 
 def jsonl_texts(stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the field's text of every line; broken lines and lines without the field are skipped."""
-    number, field = 1, text_field or DEFAULT_FIELD
+    number = 1
     for block in whole_lines(stream):
         if block is None:
             left_out.add(number, TOO_LONG)
             number += 1
             continue
         lines = block.count(b"\n") + (not block.endswith(b"\n"))
-        yield from _by_arrow(block, lines, field) or _line_by_line(block, number, field, left_out)
+        yield from _by_arrow(block, lines, text_field) or _line_by_line(block, number, text_field, left_out)
         number += lines
 
 
-def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
+def _by_arrow(block: bytes, lines: int, text_field: str) -> Iterable[bytes] | None:
     """Return the texts of all lines by Arrow, which is several times faster; None unless all lines are valid."""
-    import pyarrow
+    import pyarrow.compute
     import pyarrow.json
 
-    schema = pyarrow.schema([(field, pyarrow.string())])
+    fields = fields_in(text_field)
+    if len(fields) > 1 and "." in text_field:
+        return None  # Arrow knows no paths: a later field would take the place of one
+    schema = pyarrow.schema([(field, pyarrow.string()) for field in fields])
     try:
         check_utf8(block)  # Arrow checks it in no other field
         table = pyarrow.json.read_json(
@@ -302,7 +307,7 @@ def _by_arrow(block: bytes, lines: int, field: str) -> Iterable[bytes] | None:
             pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
             pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
-        column = table.column(0)
+        column = pyarrow.compute.coalesce(*table.select(fields).columns)
         return [*chain.from_iterable(map(texts_of, column.chunks))] if len(column) == lines and not column.null_count else None
     except pyarrow.ArrowException:
         return None
@@ -400,7 +405,7 @@ def separated_texts(form: str, stream: Stream, text_field: str, left_out: Skippe
     path, rows = left_out.path, _table(form, stream, left_out.path)
     if (header := next(rows, None)) is None:
         return
-    field = header[0] if len(header) == 1 and not text_field else text_field or DEFAULT_FIELD
+    field = header[0] if len(header) == 1 and not text_field else field_of(text_field, header)
     if field not in header:
         raise Unreadable(path, no_column(field, header))
     column = header.index(field)
@@ -451,7 +456,7 @@ def _lines(stream: Stream, path: str) -> Iterator[io.StringIO]:
         yield io.StringIO(text, newline="\n")
 
 
-def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
+def dataset_texts(file: CorpusFile, text_field: str, meter: Meter, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the texts of a split's rows; nothing is written to the cache of `datasets`."""
     import datasets
 
@@ -460,6 +465,7 @@ def dataset_texts(file: CorpusFile, field: str, meter: Meter, left_out: SkippedR
     try:
         rows = datasets.load_dataset(folder, split=split, streaming=True)
         columns = rows.column_names or list(next(iter(rows.take(1)), {}))
+        field = field_of(text_field, columns)
         column = field if field in columns else field.partition(".")[0]
         if column not in columns:
             raise Unreadable(file.path, no_column(field, columns))
@@ -479,7 +485,7 @@ SOUGHT: dict[str, Callable[..., Iterator[bytes]]] = {"parquet": parquet_texts, "
 #: unit of a document and texts of the formats that are read from the beginning
 STREAMED: dict[str, tuple[str, Callable[..., Iterator[bytes]]]] = {
     "jsonl": ("line", jsonl_texts),
-    "json": ("row", lambda stream, field, out: json_texts(stream, field or DEFAULT_FIELD, out)),
+    "json": ("row", json_texts),
     "csv": ("row", partial(separated_texts, "csv")),
     "tsv": ("row", partial(separated_texts, "tsv")),
     "warc": ("record", warc_texts),

@@ -161,6 +161,20 @@ class SkippedRows:
             note(SkippedFile(self.path, f"{self._unit}{'s' if times > 1 else ''} {who}: {reason}", times))
 
 
+def fields_in(text_field: str) -> list[str]:
+    """The fields that may hold the text, the first that there is; without one of the user's, `text`."""
+    return text_field.split(",") if text_field else [DEFAULT_FIELD]
+
+
+def field_of(text_field: str, names: Sequence[str]) -> str:
+    """The first field that a table with these columns has, whole or as the beginning of a path; without one, all of them.
+
+    >>> field_of("text,meta.body", ["meta", "id"]), field_of("text,content", ["id"])
+    ('meta.body', 'text,content')
+    """
+    return next((one for one in fields_in(text_field) if {one, one.partition(".")[0]} & {*names}), text_field or DEFAULT_FIELD)
+
+
 def no_column(field: str, names: Sequence[str]) -> str:
     """Return the reason why a table without this column cannot be read.
 
@@ -171,12 +185,34 @@ def no_column(field: str, names: Sequence[str]) -> str:
     return f"no column '{field}', it has {known or 'none'}{nearest(field, names)}"
 
 
-def text_in(row: Any, field: str) -> bytes:
+def text_in(row: Any, text_field: str) -> bytes:
+    """Return the text of a JSON row in the first field that it has and that is not null, as UTF-8.
+
+    Raises ValueError: no such field, or it is not text, with the reason.
+
+    >>> text_in({"text": None, "body": "x"}, "text,body")
+    b'x'
+    """
+    *others, last = fields_in(text_field)
+    for field in others:
+        with suppress(NoField):
+            return _text_at(row, field)
+    try:
+        return _text_at(row, last)
+    except NoField as error:
+        raise NoField(f"no field '{text_field}'") if others else error from None
+
+
+class NoField(ValueError):
+    """A row has no such field, or null there."""
+
+
+def _text_at(row: Any, field: str) -> bytes:
     """Return the text of a JSON row at a dotted path, or at a key that contains dots, as UTF-8.
 
     The texts of a list, such as the turns of a chat, follow each other; turns without one, such as calls of tools, have none.
 
-    Raises ValueError: no such field, or it is not text, with the reason.
+    Raises ValueError: it is not text, with the reason; NoField: there is none.
 
     >>> text_in({"a": [{"b": "x"}, {"b": "z"}]}, "a.0.b"), text_in({"a.b": "y"}, "a.b")
     (b'x', b'y')
@@ -191,13 +227,13 @@ def text_in(row: Any, field: str) -> bytes:
             while step:
                 if isinstance(row, list) and not step.isdigit():
                     turns = [one for one in row if not isinstance(one, dict) or one.get(step) is not None] or row
-                    return b"".join(text_in(one, f"{step}.{rest}" if rest else step) for one in turns)
+                    return b"".join(_text_at(one, f"{step}.{rest}" if rest else step) for one in turns)
                 row = row[int(step)] if isinstance(row, list) else row[step]
                 step, _, rest = rest.partition(".")
         except (LookupError, TypeError):
-            raise ValueError(f"no field '{field}'") from None
+            raise NoField(f"no field '{field}'") from None
     if not isinstance(row, str):
-        raise ValueError(f"not text but {_KINDS.get(type(row), 'a number')}")
+        raise (NoField if row is None else ValueError)(f"not text but {_KINDS.get(type(row), 'a number')}")
     try:
         return row.encode("utf-8")
     except UnicodeEncodeError:
@@ -226,19 +262,20 @@ def _cells(column: Any) -> Iterable[Any]:
     return column.values() if isinstance(column, dict) else column if isinstance(column, list) else ()
 
 
-def unwrapped(found: Any, field: str) -> Iterator[Any]:
+def unwrapped(found: Any, text_field: str) -> Iterator[Any]:
     """Yield the rows of a JSON value: itself, those of the lists of objects that it wraps, or those of its columns.
 
     >>> list(unwrapped({"data": [{"text": "a"}]}, "text")), list(unwrapped({"id": [7], "text": ["a"]}, "text"))
     ([{'text': 'a'}], [{'text': 'a'}])
     """
+    field = field_of(text_field, [*found] if isinstance(found, dict) else [])
     column = found.get(field) if isinstance(found, dict) else None
     if isinstance(column, (list, dict)) and columns_of(found) is not None:
         yield from ({field: cell} for cell in _cells(column))
         return
-    first = field.partition(".")[0]
-    lists = [one for one in found.values() if is_rows(one)] if isinstance(found, dict) and first not in found else []
-    if rows := [row for one in lists if len(lists) == 1 or first in one[0] for row in one]:
+    firsts = {one.partition(".")[0] for one in fields_in(text_field)}
+    lists = [one for one in found.values() if is_rows(one)] if isinstance(found, dict) and firsts.isdisjoint(found) else []
+    if rows := [row for one in lists if len(lists) == 1 or not firsts.isdisjoint(one[0]) for row in one]:
         yield from rows
     else:
         yield found

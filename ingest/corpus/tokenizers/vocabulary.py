@@ -373,7 +373,8 @@ def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) ->
         return from_file(path, pattern, name)
     near = nearest(next((ours for ours, theirs in MODELS.items() if name.lower().startswith(theirs)), name), PACKAGED)
     known = f"a file, such as a tokenizer.json, or one of {', '.join(PACKAGED)}, train:SIZE"
-    raise UsageError(f"--tokenizer: found {brief(name)}, expected {known}{near}")
+    fetch = "; the tokenizer.json of any other model, such as Llama, is fetched from its publisher and given by its path"
+    raise UsageError(f"--tokenizer: found {brief(name)}, expected {known}{near}{'' if near else fetch}")
 
 
 def from_file(path: Path, pattern: str, name: str) -> Vocabulary:

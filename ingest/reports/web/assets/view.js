@@ -111,6 +111,7 @@
     const version = given.get("v"), tab = given.get("tab");
     if (version !== undefined && version !== VERSION) notices.push(`The link has version ${clipped(version)}; this page reads version ${VERSION}.`);
     if (tab !== undefined && !Object.hasOwn(forms, tab)) notices.push(`The link asks for “${clipped(tab)}”, which is not a tab of this page.`);
+    if (tab === undefined && pairs.length) notices.push(`The link names no tab, so this is “${TABS[0].id}”. Links read #v=${VERSION}&tab=ID&input=value.`);
     state.tab = tab !== undefined && Object.hasOwn(forms, tab) ? tab : TABS[0].id;
     const known = forms[state.tab].map(({ name }) => name), set = {}, unknown = [];
     for (const [name, value] of given) {
