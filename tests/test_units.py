@@ -12,24 +12,7 @@ from hypothesis import strategies as st
 from ingest.errors import UsageError
 from ingest.units import BINARY, DECIMAL, as_printed, display, exact, parse, physical, stated, unit_factor
 
-WRITTEN = [
-    ("16MiB", "B/sample", 16 * 2**20), ("16 MiB", "B/sample", 16 * 2**20), ("  16  MiB ", "B/sample", 16 * 2**20),
-    ("2.83 MB", "B/sample", 2_830_000), ("2.83MB/sample", "B/sample", 2_830_000), ("1 GB", "B", 10**9),
-    ("1 GiB", "B", 2**30), ("1 kB", "B", 1000), ("1 KB", "B", 1000), ("1 KiB", "B", 1024), ("8 b/s", "B/s", 1),
-    ("400 Gb/s", "B/s/node", 50 * 10**9), ("400 Gbit/s", "B/s/node", 50 * 10**9), ("400 Gbps", "B/s/node", 50 * 10**9),
-    ("3.35 TB/s", "B/s/GPU", 3_350_000_000_000), ("3.35TBps", "B/s/GPU", 3_350_000_000_000),
-    ("35 TFLOP/s", "FLOP/s/GPU", 35 * 10**12), ("35 TFLOPS", "FLOP/s/GPU", 35 * 10**12),
-    ("35 TFLOP/s/GPU", "FLOP/s/GPU", 35 * 10**12), ("247 GFLOP", "FLOP/sample", 247 * 10**9),
-    ("247 GFLOPs", "FLOP/sample", 247 * 10**9), ("30 min", "s", 1800), ("1.5 h", "s", 5400), ("2 hours", "s", 7200),
-    ("1 day", "s", 86400), ("5 ms", "s", 0.005), ("30 minutes", "s", 1800), ("30 seconds", "s", 30), ("1 y", "s", 31557600),
-    ("30 \u00b5s", "s", 30e-6), ("30 \u03bcs", "s", 30e-6), ("5 bytes", "B", 5), ("5 kbytes", "B", 5000),
-    ("50 percent", "1", 0.5), ("70%", "1", 0.7), ("70 %", "1", 0.7), ("0.7", "1", 0.7), ("15T", "token", 15 * 10**12),
-    ("15T tokens", "token", 15 * 10**12), ("1e3", "sample/s/GPU", 1000), ("1,281,167", "sample", 1_281_167),
-    ("1_000", "sample", 1000), ("1,500", "B", 1500), ("1,500 B", "B", 1500), ("1,500.5 GB", "B", 1500.5e9),
-    ("1,500,000 kB", "B", 1.5e9), ("310", "sample/s/GPU", 310), ("310 samples/s", "sample/s/GPU", 310),
-    ("700 W", "W/GPU", 700), ("1.2 MJ", "J", 1_200_000), (310, "sample/s/GPU", 310), (0.5, "1", 0.5),
-    ("1B", "1", 10**9), ("2.5b", "1", 2.5e9), ("15t", "token", 15 * 10**12), ("2b", "sample", 2 * 10**9), ("15m", "s", 900),
-]  # fmt: skip
+WRITTEN = table("cases.yaml")["sizes_and_rates_are_read_as_people_write_them"]
 
 OTHER_KIND = [
     ("16MB", "FLOP/s/GPU"), ("16 MB", "FLOP/sample"), ("247 GFLOP", "B/sample"), ("247 GFLOP", "FLOP/s/GPU"),
@@ -165,19 +148,7 @@ def test_display_is_decimal_first_with_four_digits(number, unit, shown):
 
 @pytest.mark.parametrize(
     ("number", "unit", "digits", "shown"),
-    [
-        (1_030_000, "B", 3, "1.03 MB (1,006 KiB)"),
-        (999e6, "B/s", 3, "999 MB/s (952.8 MiB/s)"),
-        (1e9, "B/s/node", 3, "1 GB/s (953.7 MiB/s)"),
-        (300e9, "B/s", 2, "300 GB/s"),
-        (14e9, "B/s", 3, "14 GB/s (13.04 GiB/s)"),
-        (2**34, "B", 3, "17.179869184 GB (16 GiB)"),
-        (61.7512e12, "B/s", 3, "61.7512 TB/s (56.17 TiB/s)"),
-        (999, "B", 3, "999 B"),
-        (0, "B/s", 3, "0 B/s"),
-        (40_700_000, "file", 3, "40,700,000 files"),
-        (7_930, "file/s", 2, "7,930 files/s"),
-    ],
+    table("cases.yaml")["a_required_value_is_stated_in_full_and_its_binary_number_in_a_digit_more"],
 )
 def test_a_required_value_is_stated_in_full_and_its_binary_number_in_a_digit_more(number, unit, digits, shown):
     assert stated(number, unit, digits) == shown
