@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import openpyxl
 import pytest
-from conftest import first
+from conftest import first, table
 from hypothesis import given
 from hypothesis import strategies as st
 from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, told
@@ -173,12 +173,7 @@ def test_the_tender_prints_the_award_and_files_the_ranking(folder, tmp_path):
     assert [[cell.value for cell in row][:2] for row in ranks.iter_rows(min_row=2, max_row=3)] == [[1, "cheap"], [2, "dear"]]
 
 
-@pytest.mark.parametrize(
-    ("sheet_", "cell", "text"),
-    [("Vendor response", "S2", "projected, non-binding"), ("Vendor response", "C40", "All values are at 50 % fill"),
-     ("Prices", "L9", "All prices exclude optics"), ("Terms", "comment", "subject to our terms"),
-     ("", "footer", "peak values")],
-)  # fmt: skip
+@pytest.mark.parametrize(("sheet_", "cell", "text"), table("rfp/cases.yaml")["text_beside_the_lines_is_for_a_person_to_decide"])
 def test_text_beside_the_lines_is_for_a_person_to_decide(folder, tmp_path, sheet_, cell, text):
     def say(book) -> None:
         sheet = book[sheet_ or "Vendor response"]
@@ -227,16 +222,7 @@ def test_a_number_is_read_as_its_format_shows_it(number_format, number, seen):
     assert _formatted(SimpleNamespace(value=number, number_format=number_format)) == seen
 
 
-@pytest.mark.parametrize(
-    ("decisions", "words"),
-    [
-        ({"dearer": {"R-CAP-03": {"accept": "x"}}}, "found 'dearer', expected one of dear, cheap; did you mean 'dear'"),
-        ({"dear": {"R-CAP-99": {"accept": "x"}}}, "found 'R-CAP-99', expected the id of a requirement; did you mean"),
-        ({"dear": {"R-CAP-03": {"accept": " "}}}, "R-CAP-03: found {'accept': ' '}, expected {accept: why} or {reject: why}"),
-        ({"dear": {"R-CAP-03": {"accept": "x"}}}, "R-CAP-03: found a line without reservations"),
-        ({"dear": "yes"}, "found 'dear', expected the id of a requirement"),
-    ],
-)
+@pytest.mark.parametrize(("decisions", "words"), table("rfp/cases.yaml")["a_decision_names_an_offer_a_line_and_a_reason"])
 def test_a_decision_names_an_offer_a_line_and_a_reason(folder, decisions, words):
     with pytest.raises(UsageError, match="--decisions: ") as refused:
         ingest.response([folder / "dear.xlsx", folder / "cheap.xlsx"], sent=folder / "rfp.xlsx", decisions=decisions)

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,29 +52,7 @@ def verdict(requirement: RequirementLine, optimized: bool = False, **fields: obj
 
 
 #: Priority, fields of the answer, whether tuned values count: verdict and note, where 100 B/s are required.
-VERDICTS = [
-    ("mandatory", {"Comply": "yes", "As-is_value": 110}, False, "met", ""),
-    ("mandatory", {"Comply": "yes", "As-is_value": 100}, False, "met", ""),
-    ("mandatory", {"Comply": "yes", "As-is_value": 80}, False, "missed", "says 'yes', but its value misses the requirement"),
-    ("mandatory", {"Comply": "no", "As-is_value": 110}, False, "missed", "says 'no', but its value meets the requirement"),
-    ("mandatory", {"Comply": "no", "As-is_value": 80}, False, "missed", ""),
-    ("mandatory", {"Comply": "partial", "As-is_value": 110}, False, "partly", "says 'partial', without a remark"),
-    ("mandatory", {"Comply": "partial", "As-is_value": 80}, False, "missed", "says 'partial', without a remark"),
-    ("mandatory", {"Comply": "partial", "Remarks": "half"}, False, "partly", "says 'partial': half"),
-    ("mandatory", {"As-is_value": 110}, False, "with reservations", ""),
-    ("mandatory", {"Comply": "yes"}, False, "yes without a value", ""),
-    ("mandatory", {"Comply": "no"}, False, "missed", ""),
-    ("mandatory", {}, False, "no answer", ""),
-    ("target", {}, False, "no answer", ""),
-    ("information", {}, False, "for information", ""),
-    ("mandatory", {"Comply": "yes", "Optimized_value": 200}, False, "yes without a value", "only a tuned value was given; "
-     "--optimized counts it"),
-    ("mandatory", {"Comply": "yes", "Optimized_value": 200}, True, "met", ""),
-    ("mandatory", {"Comply": "yes", "As-is_value": 90, "Optimized_value": 200}, False, "missed",
-     "says 'yes', but its value misses the requirement"),
-    ("mandatory", {"Comply": "yes", "As-is_value": 110, "Optimized_value": 90}, True, "met", ""),
-    ("mandatory", {"Comply": "yes", "As-is_value": 90, "Optimized_value": 110}, True, "met", ""),
-]  # fmt: skip
+VERDICTS = table("rfp/cases.yaml")["a_line_is_judged_by_its_value"]
 
 
 @pytest.mark.parametrize(("priority", "fields", "optimized", "expected", "note"), VERDICTS)
@@ -274,19 +253,9 @@ def test_a_cell_costs_its_line_alone():
     assert line.as_is == 984e6
 
 
-@pytest.mark.parametrize(("bound", "value", "expected"), [
-    ("at least 99.9 %", "99.9 %", "met"), ("at least 99.9 %", "99.89 %", "missed"),
-    ("at most 40 kW", "40000 W", "met"), ("at most 40 kW", "40.1 kW", "missed"),
-    ("at most 24 h", "1 day", "met"), ("at most 24 h", "25 h", "missed"),
-    # A number alone has the unit of the bound that it is of the size of, and is a share in % above 1 and up to 100.
-    ("at least 5 years", "5", "met"), ("at least 5 years", "3", "missed"), ("at least 5 years", "12", "with reservations"),
-    ("at most 4 h", "2", "met"), ("at most 4 h", "1.9", "with reservations"), ("at most 0.5 ms", "0,4", "met"),
-    ("at least 99.9 %", "99.8", "missed"), ("at least 99.9 %", "99,9", "met"), ("at least 99.999 %", "99,999", "met"),
-    ("at least 2 %", "5", "met"), ("at least 70 %", "30", "missed"), ("at least 70 %", "101", "with reservations"),
-    ("at least 50 %", "0.5", "with reservations"), ("at least 2 %", "1", "with reservations"),
-    # Words leave the verdict to the word.
-    ("at most 40 kW", "see the log", "met"), ("", "5 ms", "with reservations"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bound", "value", "expected"), table("rfp/cases.yaml")["a_term_is_judged_by_the_value_that_is_offered_for_its_bound"]
+)
 def test_a_term_is_judged_by_the_value_that_is_offered_for_its_bound(bound, value, expected):
     term = RequirementLine("S-AVAIL-01", "mandatory", None, "", bound=bound)
     said = {"Comply": "yes", "As-is value": value}

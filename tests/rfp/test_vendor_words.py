@@ -4,6 +4,7 @@ import datetime
 from functools import partial
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,17 +74,7 @@ def read(written, base="B/s", factor=1e9, required=433e9):
     )
 
 
-@pytest.mark.parametrize(
-    ("written", "value", "beside"),
-    [
-        ("450", 450e9, ""), ("450 GB/s", 450e9, ""), ("450GB/s", 450e9, ""), ("450 GByte/s", 450e9, ""),
-        ("450 gigabytes per second", 450e9, ""), ("450 GBytes/sec", 450e9, ""), ("450 GBps", 450e9, ""),
-        ("3.6 Tbit/s", 450e9, ""), ("3600 Gbps", 450e9, ""), ("0.45 TB/s", 450e9, ""), ("450,5", 450.5e9, ""),
-        ("450.000 MB/s", None, ""), ("1,500 GB/s", 1500e9, ""), ("≥ 450 GB/s", 450e9, ""), ("> 450", 450e9, ""),
-        ("up to 450 GB/s", 450e9, "up to"), ("~450 GB/s", 450e9, "~"), ("450 GB/s (cached)", 450e9, "(cached)"),
-        ("1 DWPD", None, ""), ("450 MHz", None, ""), ("none", None, ""), ("-450", None, ""), ("#REF!", None, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "value", "beside"), table("rfp/cases.yaml")["a_value_is_read_in_any_notation"])
 def test_a_value_is_read_in_any_notation(written, value, beside):
     answer = read(written)
     if written == "450.000 MB/s":  # a point groups or separates: 450 MB/s as written, a slip that the line shows
