@@ -169,11 +169,7 @@ def test_dlio_does_not_test_what_no_training_reads(tmp_path):
 
 # 36 emulated H100 on 18 hosts of 192 GiB: the published case of 126,563 files, 126,564 where rounded up.
 @pytest.mark.parametrize(
-    ("rate", "gpus", "words"),
-    [
-        (103.0e9, 37, ("--max-accelerators 37", "129500 as version 2.0")),
-        (102.9e9, 36, ("36 emulated H100", "126563 as version 2.0", "dataset.num_files_train=126564")),
-    ],
+    ("rate", "gpus", "words"), table("acceptance/cases.yaml")["mlpstorage_is_asked_with_its_own_arithmetic"]
 )
 def test_mlpstorage_is_asked_with_its_own_arithmetic(tmp_path, rate, gpus, words):
     def change(found):

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import finished, in_place
+from conftest import finished, in_place, table
 from plans import line, plan
 
 import ingest
@@ -32,24 +32,10 @@ def depths(**conditions):
 
 @pytest.mark.parametrize(
     ("threads", "depth", "expected"),
-    [
-        # Four clients: without a queue depth, each thread has one request.
-        (8, None, (8, 1)),
-        (64, None, (64, 1)),
-        # 65 threads are more than 64: queues of two, in as many threads as stay within 65.
-        (65, None, (32, 2)),
-        (8, 32, (8, 1)),
-        # 33 / 4 = 8.25: a ceiling, so 8 and not 16; 36 / 4 = 9 in at most 8 threads: 4 x 2.
-        (8, 33, (4, 2)),
-        (8, 36, (4, 2)),
-        (8, 64, (8, 2)),
-        (200, 800, (50, 4)),
-        (8, 4, (1, 1)),
-        (8, 3, (1, 1)),
-    ],
+    table("acceptance/cases.yaml")["threads_and_queues_reach_the_depth_of_a_line_and_stay_below_it"],
 )
 def test_threads_and_queues_reach_the_depth_of_a_line_and_stay_below_it(threads, depth, expected):
-    assert depths(threads=threads, queue_depth=depth) == expected
+    assert [*depths(threads=threads, queue_depth=depth)] == expected
 
 
 def made_of(folder, lines, **options):
@@ -124,13 +110,7 @@ def test_data_never_exceed_what_the_planned_system_holds(tmp_path, metric, value
 
 
 @pytest.mark.parametrize(
-    ("rates", "rate"),
-    [
-        ({"mandatory": 10e9, "target": 20e9}, 10e9),
-        ({"mandatory": 20e9, "target": 10e9}, 20e9),
-        ({"target": 20e9, "information": 40e9}, 20e9),
-        ({"information": 40e9}, None),
-    ],
+    ("rates", "rate"), table("acceptance/cases.yaml")["a_fill_is_timed_at_a_rate_that_every_accepted_system_has"]
 )
 def test_a_fill_is_timed_at_a_rate_that_every_accepted_system_has(tmp_path, rates, rate):
     writes = [requirement(value, ident=f"R-WRITE-{name}", priority=name, operation="write") for name, value in rates.items()]

@@ -179,15 +179,7 @@ def test_one_point_is_its_own_knee_and_the_fewest_threads_win():
     assert knee_of(points(t1=5.0, t2=9.1, t4=10.0, t8=9.9)).run.threads == 2
 
 
-@pytest.mark.parametrize(
-    ("rates", "knee"),
-    [
-        ({"t1": 1.0, "t2": 2.0, "t4": 4.0}, None),
-        ({"t1": 1.0, "t2": 3.599, "t4": 4.0}, None),
-        ({"t1": 1.0, "t2": 3.601, "t4": 4.0}, 2),
-        ({"t4": 4.0}, None),
-    ],
-)
+@pytest.mark.parametrize(("rates", "knee"), table("acceptance/cases.yaml")["a_curve_that_has_not_bent_has_no_knee"])
 def test_a_curve_that_has_not_bent_has_no_knee(rates, knee):
     measured = PathBenchmark("/mnt", points(**rates), True, 10**12, (), None)
     assert [row["threads"] for row in measured.rows if row["knee"]] == ([] if knee is None else [knee])

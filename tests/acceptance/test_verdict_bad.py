@@ -4,6 +4,7 @@ import errno
 import os
 
 import pytest
+from conftest import table
 from plans import plan
 
 import ingest
@@ -95,15 +96,7 @@ def test_a_missing_result_is_one_line(tests, tmp_path):
         ingest.verdict(tests, tmp_path / "nothing.json")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "found no tests.json, expected a folder that `ingest accept` wrote"),
-        ("{", "no whole JSON"),
-        ("{}", "'tests' is missing: a list of tests"),
-        ('{"tests": [{}], "requirements": []}', "test 1: 'id' is missing: the id of a test"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), table("acceptance/cases.yaml")["a_folder_without_tests_is_one_line"])
 def test_a_folder_without_tests_is_one_line(run, tmp_path, content, message):
     (tmp_path / "tests").mkdir()
     if content is not None:

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import finished
+from conftest import finished, table
 from outputs import listed_anew, paced
 from plans import line, plan, times
 
@@ -88,15 +88,7 @@ def test_the_same_results_fail_a_high_threshold(runs, tmp_path):
 
 # Of 192 kB/s of 128 clients, one must read 750 B/s at random, and read and write 375 B/s in sequence; fio printed far more.
 @pytest.mark.parametrize(
-    ("part", "way", "rate", "expected"),
-    [
-        ("read1", "read", 749, "fail"),
-        ("read1", "read", 750, "pass"),
-        ("read2", "read", 374, "fail"),
-        ("read2", "read", 375, "pass"),
-        ("write", "write", 374, "fail"),
-        ("write", "write", 375, "pass"),
-    ],
+    ("part", "way", "rate", "expected"), table("acceptance/cases.yaml")["a_mixed_test_fails_where_one_part_starves"]
 )
 def test_a_mixed_test_fails_where_one_part_starves(copied, part, way, rate, expected):
     def starve(found):

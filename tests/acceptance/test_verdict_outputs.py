@@ -6,6 +6,7 @@ import subprocess
 from collections import Counter
 
 import pytest
+from conftest import table
 from outputs import as_scripted, elbencho_json, ior_text, settled, summary
 from outputs import mdtest as mdtest_text
 from plans import line, plan
@@ -57,12 +58,7 @@ def test_ior_prints_mebibytes(made, judge, mib, expected):
 
 @pytest.mark.parametrize(
     ("required", "rate", "expected", "margin"),
-    [
-        (128.04e6, 128_000_000, "pass", "0 %"),
-        (128.04e6, 127_999_999, "fail", "-0.0312 %"),
-        (127.96e6, 127_960_000, "pass", "0 %"),
-        (127.96e6, 127_959_999, "fail", "-7.81e-07 %"),
-    ],
+    table("acceptance/cases.yaml")["the_number_that_is_printed_passes_and_so_does_the_exact_one"],
 )
 def test_the_number_that_is_printed_passes_and_so_does_the_exact_one(tmp_path, required, rate, expected, margin):
     """128.04 MB/s are printed as 128 MB/s, and 127.96 MB/s too."""
@@ -144,30 +140,13 @@ def test_opens_of_several_sizes_are_mixed_by_their_time(tmp_path):
         assert (why in refused) if why else not refused
 
 
-@pytest.mark.parametrize(
-    ("number", "phases", "rate", "expected"),
-    [
-        (2, "-C -r", {"create": 1279.0}, "fail"),
-        (2, "-C -r", {"create": 1281.0}, "pass"),
-        (3, "-C -T -r", {"stat": 1281.0}, "pass"),
-    ],
-)
+@pytest.mark.parametrize(("number", "phases", "rate", "expected"), table("acceptance/cases.yaml")["mdtest_creates"])
 def test_mdtest_creates(judge, number, phases, rate, expected):
     text = mdtest_text(f"T-META-0{number}-mdtest", 128, 256, phases, **rate)
     assert result(judge(text), f"R-META-0{number}") == (expected, "")
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"nodes": 1}, "clients: found 1"),
-        ({"tasks": 128}, "threads in all: found 128"),
-        ({"phases": "-C -T -r"}, "operation: found stat, expected open"),
-        ({"phases": "-C -E -r -e 1"}, "block size: found 1 B"),
-        ({"noise": "ERROR: unable to open file /x"}, "1 errors"),
-        ({"files": 1}, "files: found 7,680, expected at least 23,040,000"),
-    ],
-)
+@pytest.mark.parametrize(("options", "why"), table("acceptance/cases.yaml")["another_mdtest_run_does_not_count"])
 def test_another_mdtest_run_does_not_count(judge, options, why):
     asked = {"nodes": 128, "tasks": 256, "phases": "-C -E -r -w 4096 -e 4096", **options}
     found = result(judge(mdtest_text("T-META-01-mdtest", **asked), scripted=False), "R-META-01")
@@ -220,15 +199,7 @@ def test_a_version_that_takes_records_for_one_byte_is_judged_by_samples(made, ju
     assert result(judge(text, "T-READ-01-dlio.run1/summary.json")) == ("pass", "")
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"files": 7}, "num_files_train: found 7"),
-        ({"epochs": 9}, "epochs: found 9"),
-        ({"record": 131072}, "record_length_bytes: found 131072"),
-        ({"memory": 2e6}, "of memory, expected less than"),
-    ],
-)
+@pytest.mark.parametrize(("options", "why"), table("acceptance/cases.yaml")["another_dlio_run_does_not_count"])
 def test_another_dlio_run_does_not_count(made, judge, options, why):
     found = result(judge(dlio_summary(made, 100.0, **options), "T-READ-01-dlio.run1/summary.json"))
     assert found[0] == "not tested"
