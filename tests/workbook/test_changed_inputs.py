@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from conftest import table
 from office import Values, heading, opened, recalculated, values
 
 import ingest
@@ -16,23 +16,7 @@ from ingest.errors import IngestError
 from ingest.reports.workbook.model_workbook import NOT_APPLYING, QUESTIONS, TO_SETTLE, model_workbook
 from ingest.reports.workbook.workbook_writer import BANNER
 
-HPC = yaml.safe_load("""
-start: 2026
-clusters: {main: {node: dgx-a100, count: 128}}
-jobs:
-  cosmology:
-    {cluster: main, model: cosmoflow, nodes: 64, data: universe, epochs: 50,
-     checkpoint: {parameters: 8.9M, optimizer: sgd, precision: fp32, interval: 30 min, waste: 5%, keep: 5, failures: rsc-1}}
-  climate:
-    {cluster: main, model: deepcam, nodes: 16, runs: 4, data: cam5, epochs: 25,
-     checkpoint: {parameters: 56.5M, precision: fp32, interval: 30 min, waste: 5%, keep: 5, failures: rsc-1}}
-datasets:
-  universe: {model: cosmoflow, copies: 2, growth: {capacity: 1.2, every: 1 year}}
-  cam5: {model: deepcam, samples_per_file: 1, growth: {capacity: 1.2, every: 1 year}}
-  simulations: {bytes: {low: 120 TB, typical: 150 TB, high: 220 TB}, file_bytes: 8 GB}
-storage: {protection: {data: 8, parity: 2}, file_system: 0.97, fill_limit: 80%, units: 20, failed: 1, headroom: 20%}
-overlap: {reads_and_checkpoints: true}
-""")
+HPC = table("workbook/changed_inputs.yaml")
 #: What each test puts in, by key of the site file.
 CASES: dict[str, dict[str, float]] = {
     "two": {"storage.headroom": 0.25, "jobs.climate.runs": 3},

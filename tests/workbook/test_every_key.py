@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from conftest import table
 from office import Values, heading, recalculated, values
 
 import ingest
@@ -17,48 +17,7 @@ from ingest.engine.registry import INPUTS, Step
 from ingest.errors import IngestError
 from ingest.reports.workbook.model_workbook import ModelWorkbook, model_workbook
 
-SITE = yaml.safe_load("""
-format: 2
-name: Every key
-start: 2026
-years: 3
-round: 2
-clusters:
-  main: {node: dgx-h100, count: 64, nvme: 30 TB}
-  other: {node: dgx-a100, count: 16}
-jobs:
-  vision:
-    {cluster: main, model: resnet50, nodes: 4, runs: 2, share: 80%, data: images, epochs: 90, warm_up: 8 min, memory_share: 40%,
-     starts: 2, readers: 6, start: {bytes: 6 GB, files: 30000, within: 60 s},
-     checkpoint: {parameters: 25.6M, interval: 1 h, waste: 5%, keep: 3, mode: sync}}
-  scans:
-    {cluster: main, model: unet3d, scaling: linear, nodes: 8, data: scans, epochs: 30,
-     placement: {mode: stage, within: 15 min}}
-  language:
-    {cluster: main, model: llama3-8b, scaling: linear, nodes: 16, data: text, tokens: 1T,
-     growth: {bandwidth: 1.3, every: 1 year}, export: {bytes: 16 GB, within: 10 min},
-     evaluation: {bytes: 100 GB, within: 60 s},
-     checkpoint: {mode: async, interval: 30 min, keep: "last=3,every=10,final=1", duration: 30 days, restart_time: 4 min,
-                  drain_time: 100 s, slow_down: 40%, mtti: 2 days, reschedule_time: 10 min, persistent_every: 1,
-                  drain_fraction: 8%}}
-  own:
-    {cluster: other, nodes: 8, samples_per_second: 500, sample_bytes: 200 kB, data: large, epochs: 5, io_size: 256 KiB,
-     utilization: 90%, memory_share: 45%, warm_up: 20 min,
-     checkpoint: {mode: async, bytes: 50 GB, parameters: 3G, keep: 2, failures: llama3}}
-datasets:
-  images: {model: resnet50, copies: 2}
-  large: {samples: 10M, sample_bytes: 200 kB, samples_per_file: 1000, load_within: 2 days}
-  scans: {samples: 42000, sample_bytes: 146 MB, samples_per_file: 1}
-  crawl: {bytes: 200 TB, file_bytes: 1 GB, growth: {capacity: 1.4, every: 1 year}, load_within: 5 days}
-  text: {made_from: crawl, ratio: 5%, file_bytes: 500 MB, refresh: 90 days, retention: 1 year, prepare_within: 6 days}
-storage:
-  {protection: {data: 8, parity: 2}, fill_limit: 85%, headroom: 20%, latency: 0.6 ms, units: 20, failed: 1, warranty: 4 years}
-reserve: {snapshots: 15%, rebuild: 5%, replica: 10%, homes: 20 TB, containers: 5 TB, logs: 4 TB}
-outage: {restart_time: 8 min}
-test:
-  {duration: 20 min, write_size: 4 MiB, smallest_bandwidth: 90 MB/s, smallest_file_rate: 90, shortest: 200 s, latency_tail: 4,
-   read_size: 2 MiB, create_time: 12 s, guidance_size: 2 MiB}
-""")
+SITE = table("workbook/every_key.yaml")
 #: Other values of the keys that came with lines that can be signed, in base units.
 OTHERS = {
     "round": 3, "jobs.vision.warm_up": 300, "jobs.vision.memory_share": 0.3, "jobs.vision.starts": 1,
