@@ -16,38 +16,7 @@ from ingest.cli.main import COMMANDS
 
 PAIRS = table("fuzz/pairs.yaml")
 #: what a command needs before its options, one of them
-GOOD = {
-    "bw": "--model cosmoflow --gpu h100; --model llama3-8b --gpu h200; --model resnet50 --gpu a100",
-    "model": "llama3-8b; mixtral-8x7b",
-    "checkpoint": "llama3-8b --gpus 64; llama3-405b --gpus 16384",
-    "goodput": "llama3-8b --gpus 64 --runs 5; llama3-405b --gpus 16384 --runs 5",
-    "rl": "qwen3-8b --rollout-hosts 4 --step-time 60s; qwen3-30b-a3b --step-time 60s --publish delta --changed-share 2%",
-    "memory": "llama3-8b; --set parameters=7e9; llama3-8b --sequence-length 8192 --search",
-    "train": "llama3-8b --tokens 1T --gpu h100 --gpus 64",
-    "fit": "--read-bandwidth 500GB/s --capacity 1PB --storage ddn-ai400x2; --model unet3d --gpu h100 --storage nfs-tcp",
-    "feed": "--model cosmoflow --gpu h100 --batch 4 --steps 100",
-    "offload": "llama3-8b --gpus 8; llama3-8b --gpus 1 --inference",
-    "observe": "megatron.log --gpus 16; observation.json; --real 900 --gpus 8",
-    "calibrate": "observation.json --model cosmoflow --gpu h100",
-    "dataset": "--tokens 15T; --samples 1281167 --sample-bytes 114660; --corpus fineweb",
-    "explain": "ingest_bandwidth_per_job --model cosmoflow --gpu h100",
-    "sweep": "nodes=1..4 --model cosmoflow --gpu h100; sample_bytes=1MB,2MB --model resnet50 --gpu a100",
-    "plan": "site.yaml; site.yaml; --new; --schema",
-    "accept": "site.yaml -o tests; plan.json -o tests",
-    "verdict": "tests results",
-    "diff": "plan.json plan.json",
-    "report": "site.yaml -o out.xlsx; site.yaml -o out.csv",
-    "response": "filled.xlsx; filled.xlsx --sent sent.xlsx",
-    "measure": "a.txt --quiet --tokenizer tokenizer.json --threads 1; a.txt --quiet --samples",
-    "catalog": "list gpus; show h100; show cosmoflow; path; new model x; compare nfs-tcp",
-    "validate": "zero; failures",
-    "completion": "bash; zsh; fish",
-    "page": "-o calc.html",
-    "measure-storage": "nowhere",
-    "vectors": "--vectors 1M --dimensions 768 --index hnsw; --vectors 100M --dimensions 128 --index diskann --qps 100",
-    "site": "--from nowhere.txt -o site2.yaml",
-    "mcp": "--root nowhere",
-}
+GOOD = table("fuzz/good_words.yaml")
 #: command -> its share where it is not 1: few options, or the better part of a second
 SHARES = {"validate": 0.3, "completion": 0.2, "page": 0.1, "measure-storage": 0.3, "mcp": 0.1}
 #: commands whose words stay as they are: another path would be measured, and all sets take seconds
