@@ -199,11 +199,7 @@ def test_disputed_evidence_is_required_at_its_lower_end():
 @pytest.mark.parametrize("basis", ["auto", "measured", "emulated"])
 @pytest.mark.parametrize(
     ("model", "node", "required", "suggested"),
-    [
-        # MLPerf Storage emulates 21.67 volumes/s where training runs from memory compute 70.7: 146.6 MB each.
-        ("unet3d", "dgx-h100", 25.42e9, 72e9),
-        ("resnet50", "dgx-a100", 0.8435e9, 3.277e9),
-    ],
+    table("site/cases.yaml")["what_is_measured_and_what_emulates_the_gpu_support_one_rate"],
 )
 def test_what_is_measured_and_what_emulates_the_gpu_support_one_rate(model, node, required, suggested, basis):
     plan = ingest.plan(one_job(node, nodes=1, model=model, basis=basis), samples=0)

@@ -92,14 +92,7 @@ def test_what_cannot_be_is_refused_in_the_words_of_the_reader(key, value, says):
         read_site(site)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("bytes", "1,234.5 GB"), ("bytes", "15T"), ("bytes", "2.5e3 TiB"), ("retention", "90 days"), ("retention", ".5 years"),
-        ("refresh", "1 week"), ("copies", 3), ("copies", "3"), ("sample_bytes", "2 MB/sample"), ("tokens", "15T tokens"),
-        ("samples", "1.2M samples"), ("ratio", "40%"), ("bytes_per_token", {"low": 4, "typical": "4.2 B", "high": 5}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("key", "value"), table("site/cases.yaml")["what_people_write_is_valid"])
 def test_what_people_write_is_valid(key, value):
     assert VALIDATOR.is_valid(site_with(("datasets", "x", key), value))
     read_site(site_with(("datasets", "x", key), value))

@@ -81,22 +81,12 @@ def test_published_rates_are_listed_and_yield_to_a_given_time():
 
 
 @pytest.mark.parametrize(
-    ("model", "gpus", "sizes", "told"),
-    [
-        ("llama3-405b", 16384, (8, 16, 1), "as published for Llama-3.1 405B on 16,384 GPUs"),
-        ("llama3-405b", 1024, (8, 16, 1), "on 8,192 GPUs"),
-        ("deepseek-v3", 2048, (1, 16, 64), "on 2,048 GPUs, with 64-way expert parallelism"),
-        ("bloom-176b", 384, (4, 12, 1), "on 384 GPUs"),
-        ("llama3-70b", 512, (4, 1, 1), "the smallest that fit NVIDIA H100 SXM5 at ZeRO stage 1"),
-        ("llama3-8b", 64, (1, 1, 1), "the smallest that fit"),
-        # 16 pipeline stages divide 1,536 GPUs, but 64 experts' ranks do not divide the 96 replicas.
-        ("deepseek-v3", 1536, (8, 6, 1), "the smallest that fit"),
-    ],
+    ("model", "gpus", "sizes", "told"), table("sizing/cases.yaml")["parallel_sizes_are_published_or_the_smallest_that_fit"]
 )
 def test_parallel_sizes_are_published_or_the_smallest_that_fit(model, gpus, sizes, told):
     answer = ingest.checkpoint(model, gpus=gpus)
     given = answer.known.given
-    found = (given["tensor_parallel"].value, given["pipeline_parallel"].value, answer.inputs["expert_parallel"]["value"])
+    found = [given["tensor_parallel"].value, given["pipeline_parallel"].value, answer.inputs["expert_parallel"]["value"]]
     assert found == sizes
     assert told in why(answer, "tensor_parallel")
     assert answer.results["data_parallel"].value == gpus / sizes[0] / sizes[1]

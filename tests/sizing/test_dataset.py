@@ -138,11 +138,8 @@ def test_little_text_stands_for_more_with_a_range_and_for_itself_without(measure
 
 
 @pytest.mark.parametrize(
-    ("asked", "wide", "told"),
-    [({"corpus": "fineweb"}, 4, True), ({"corpus": "fineweb", "format": "jsonl"}, 4, False), ({"corpus": "uniref50"}, 2, False),
-     ({"corpus": "fineweb", "vocabulary": 50257}, 2, False), ({"corpus": "fineweb", "bytes_per_token": "small"}, 2, False),
-     ({"corpus": "llama3"}, 4, False), ({"corpus": "llama2", "tokens": "1T"}, 4, True)],
-)  # fmt: skip
+    ("asked", "wide", "told"), table("sizing/cases.yaml")["ids_of_a_corpus_are_as_wide_as_those_of_models_of_today"]
+)
 def test_ids_of_a_corpus_are_as_wide_as_those_of_models_of_today(measured, asked, wide, told):
     if asked.get("bytes_per_token"):
         asked = {**asked, "bytes_per_token": measured()}

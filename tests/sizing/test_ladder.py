@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from conftest import table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -380,12 +381,9 @@ def test_protocols_disagree_beyond_one_and_a_half(toy, rate, told):
     assert ["protocols disagree" in line for line in found.warnings] == [True] * told
 
 
-@pytest.mark.parametrize(("model", "gpu", "precision"), [
-    ("llama2-70b-lora", "mi355x", "fp4"), ("llama2-70b-lora", "h200-sxm", "fp8"), ("deepseek-v3", "b200", "fp8"),
-    # Of the model, GPUs of the generation train in fp4, though those of the GPU itself are in fp8. The H100 trains BERT in fp8,
-    # which the L40S has, too: another generation.
-    ("llama3-405b", "b200", "fp4"), ("bert-large", "l40s", "bf16"), ("resnet50", "b200", "bf16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "gpu", "precision"), table("sizing/cases.yaml")["the_precision_is_the_fastest_that_runs_of_the_generation_use"]
+)
 def test_the_precision_is_the_fastest_that_runs_of_the_generation_use(model, gpu, precision):
     assert ingest.bw(model=model, gpu=gpu).precision == precision
     length = {"tokens": "1e12"} if model.startswith(("llama", "deepseek")) else {"samples": 1e9}

@@ -499,14 +499,7 @@ def test_an_optimizer_keeps_what_its_recipe_fixes(options, held):
 
 
 @pytest.mark.parametrize(
-    ("model", "recipe", "optimizer", "share"),
-    [
-        ("llama3-70b-lora", "lora", "lora", 2.05),
-        ("llama2-70b-lora", "lora", "lora", 2.02),
-        ("dlrm-dcnv2", "fused-tables", "adagrad", 8),
-        ("deepseek-v3", "deepseek-fp8", "adamw-bf16", 13),
-        ("llama3-70b", "zero-16", "adamw", 16),
-    ],
+    ("model", "recipe", "optimizer", "share"), table("sizing/cases.yaml")["a_published_run_keeps_what_its_entry_says"]
 )
 def test_a_published_run_keeps_what_its_entry_says(model, recipe, optimizer, share):
     answer = ingest.memory(model)
