@@ -72,21 +72,7 @@ def test_check_names_the_line_of_an_impossible_rate(name, tmp_path):
 HEADER = ",".join(Rate._fields[:-1])
 
 
-@pytest.mark.parametrize(
-    ("row", "fits"),
-    [
-        ("h100-sxm,bf16,989.3,", True),
-        ("h100-sxm,bf16,989.5,", False),
-        ("h100,fp16,989.5,", False),
-        ("h100-sxm,fp8,1978.8,", True),
-        ("h100-sxm,fp8,1979,", False),
-        ("h100-sxm,bf16,,989.3e12", True),
-        ("h100-sxm,bf16,,989.5e12", False),
-        ("h100-sxm,bf16,1,989.5e12", False),
-        # The catalog has no such peak.
-        ("h100-sxm,fp4,9999,", True),
-    ],
-)
+@pytest.mark.parametrize(("row", "fits"), table("catalog/cases.yaml")["no_rate_exceeds_the_dense_peak_of_its_precision"])
 @pytest.mark.parametrize("described_here", [True, False])
 def test_no_rate_exceeds_the_dense_peak_of_its_precision(tmp_path, row, fits, described_here):
     rates, described = tmp_path / "rates", tmp_path / "described"

@@ -8,6 +8,7 @@ from functools import cache
 from itertools import combinations
 
 import pytest
+from conftest import table
 
 from ingest import catalog as commands
 from ingest.architecture.catalog_entries import model_of
@@ -121,14 +122,7 @@ def test_no_precision_of_a_large_submission_is_assumed(shipped, name):
     assert all("assumed" not in rate.note for rate in shipped.rates(shipped.get(Model, name)))
 
 
-@pytest.mark.parametrize(
-    ("name", "length"),
-    [
-        ("bloom-176b", 2048), ("deepseek-v3", 4096), ("gpt-oss-120b", 4096), ("gpt3-175b", 2048), ("llama2-13b", 4096),
-        ("llama2-70b", 4096), ("llama2-7b", 4096), ("llama3-405b", 8192), ("llama3-70b", 8192), ("llama3-70b-sft", 4096),
-        ("llama3-8b", 8192), ("mixtral-8x22b", 32768), ("mixtral-8x7b", 4096),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "length"), table("catalog/cases.yaml")["the_flops_of_a_sample_are_those_of_the_weight_table"])
 def test_the_flops_of_a_sample_are_those_of_the_weight_table(shipped, name, length):
     entry = shipped.get(Model, name)
     per_token = model(name.removesuffix("-sft"), sequence_length=length).results["flops_per_token"].value

@@ -9,6 +9,7 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 import pytest
+from conftest import table
 from corpus.made import written_sources
 from counted import NoReader, Redrawn, maker
 from hypothesis import given
@@ -158,13 +159,7 @@ def test_the_variance_of_pairs_is_that_of_repeated_draws():
 
 
 # table of t: https://www.itl.nist.gov/div898/handbook/eda/section3/eda3672.htm
-@pytest.mark.parametrize(
-    ("confidence", "degrees", "expected"),
-    [
-        (0.95, 1, 12.706), (0.95, 2, 4.303), (0.95, 5, 2.571), (0.95, 9, 2.262), (0.95, 29, 2.045), (0.95, 100, 1.984),
-        (0.90, 10, 1.812), (0.99, 3, 5.841), (0.99, 30, 2.750), (0.998, 20, 3.552), (0.95, 1e9, 1.960),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("confidence", "degrees", "expected"), table("corpus/cases.yaml")["quantiles_are_those_of_the_table"])
 def test_quantiles_are_those_of_the_table(confidence, degrees, expected):
     assert estimators.student_quantile(confidence, degrees) == pytest.approx(expected, abs=6e-4)
 

@@ -422,11 +422,7 @@ def test_a_question_without_need_or_evidence_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("name: mine\nfamily: magic\nscaling_unit: wand\n", "family: found 'magic', expected one of system"),
-        ("name: mine\nfamily: software\nscaling_unit: a\nprotections: [prot-rep33]\n", "unknown storage 'prot-rep33'"),
-    ],
+    ("text", "message"), table("storage/cases.yaml")["check_finds_a_wrong_class_and_a_scheme_that_is_not_there"]
 )
 def test_check_finds_a_wrong_class_and_a_scheme_that_is_not_there(write_entry, text, message):
     (problem,) = ingest.catalog.check(write_entry("storage", "mine", text)).problems

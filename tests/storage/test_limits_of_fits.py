@@ -1,7 +1,7 @@
 """What decides between fits, barely fits and does not fit: just below each limit and just above it."""
 
 import pytest
-from conftest import CATALOG
+from conftest import CATALOG, table
 
 import ingest
 from ingest.catalog.commands import check
@@ -89,14 +89,7 @@ def in_tb(key, amount):
 
 
 @pytest.mark.parametrize(
-    ("without", "key", "amount", "expected"),
-    [
-        ("", "usable_bytes", 368.64, ""),
-        ("", "usable_bytes", 368.65, "usable_bytes: found 368.65 TB, expected at most the raw capacity, 368.64 TB"),
-        ("raw_bytes", "usable_bytes", 368.64, ""),
-        ("raw_bytes", "usable_bytes", 368.65, "usable_bytes: found 368.65 TB, expected at most the raw capacity, 368.64 TB"),
-        ("", "  tb-7-68", 184.33, "usable_by_drive.tb-7-68: found 184.33 TB, expected at most the raw capacity, 184.32 TB"),
-    ],
+    ("without", "key", "amount", "expected"), table("storage/cases.yaml")["no_unit_holds_more_than_its_drives"]
 )
 def test_no_unit_holds_more_than_its_drives(tmp_path, without, key, amount, expected):
     changes = [(key, in_tb(key, amount))]

@@ -1,7 +1,7 @@
 """Units on offer: drives of a published size, spares, installations that exist, file systems within their limits."""
 
 import pytest
-from conftest import CATALOG
+from conftest import CATALOG, table
 from test_fits import one
 
 import ingest
@@ -27,15 +27,7 @@ def entry_of(write_entry, text):
 
 
 @pytest.mark.parametrize(
-    ("name", "choice", "usable"),
-    [
-        ("netapp-beegfs-ef600", "tb-1-92", "51.77 TB"),
-        ("netapp-beegfs-ef600", "tb-7-68", "216.74 TB"),
-        ("netapp-beegfs-ef600", "tb-15-3", "460.6 TB"),
-        ("ddn-ai400x2", "tb-7-68", "120 TB"),
-        ("ddn-ai400x2", "tb-15-36", "250 TB"),
-        ("ddn-ai400x2", "tb-30-72", "500 TB"),
-    ],
+    ("name", "choice", "usable"), table("storage/cases.yaml")["a_size_of_drive_holds_what_is_published_for_it"]
 )
 def test_a_size_of_drive_holds_what_is_published_for_it(name, choice, usable):
     sized = with_drives(CATALOG.get(Storage, name), choice)
