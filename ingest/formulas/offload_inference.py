@@ -223,11 +223,13 @@ computed_quantity("kv_recompute_bandwidth",
     label="reads at which recomputing is as fast")  # fmt: skip
 computed_quantity("kv_hit_tokens",
     "(kv_context_tokens * (session_turns - 1) / 2 + prompt_tokens * kv_prompt_looked_for) * kv_hit_share", "token",
-    "Tokens whose cache a mean turn reads instead of computing it.", above=False)  # fmt: skip
+    "Tokens whose cache a mean turn reads instead of computing it.", above=False,
+    example="kv_hit_tokens(4000, 8, 3500, 1, 0.5) -> 8750.0")  # fmt: skip
 computed_quantity("computed_tokens_per_second",
     "turn_rate * (prompt_tokens + kv_context_tokens * (session_turns - 1) / 2 - kv_hit_tokens)", "token/s",
     "Tokens whose cache the turns compute: of their prompts, and of context that the tier does not hold.", above=False,
-    label="tokens that the turns bring to compute")  # fmt: skip
+    label="tokens that the turns bring to compute",
+    example="computed_tokens_per_second(2, 3500, 4000, 8, 14000) -> 7000.0")  # fmt: skip
 computed_quantity("prefill_tokens_per_second",
     "achieved_flops_per_gpu * gpus / (forward_flops_per_parameter * parameters_active)", "token/s",
     "Tokens of prompts that the GPUs compute, if they do nothing else.", source="kaplan2020",
@@ -237,7 +239,7 @@ computed_quantity("kv_recompute_seconds", "kv_hit_tokens / prefill_tokens_per_se
 computed_quantity("kv_gpus_spared", "turn_rate * kv_recompute_seconds * gpus", "GPU",
     "GPUs that would compute all day what the turns read from the tier.", label="GPUs that reading spares")  # fmt: skip
 computed_quantity("prefill_gpus", "ceil(gpus * computed_tokens_per_second / prefill_tokens_per_second)", "GPU",
-    "GPUs that compute what the turns bring.", whole=True)  # fmt: skip
+    "GPUs that compute what the turns bring.", whole=True, example="prefill_gpus(8, 29_000, 20_000) -> 12")  # fmt: skip
 computed_quantity("kv_reading_seconds", "kv_hit_bytes / kv_offered_bandwidth", "s",
     "Time in which a mean turn reads from the tier, alone.", label="reading of a turn")  # fmt: skip
 computed_quantity("kv_turn_bandwidth", "kv_hit_bytes / first_token_seconds", "B/s",
@@ -295,4 +297,5 @@ computed_quantity("kv_writes_per_day", "kv_bytes_written_per_day / kv_tier_bytes
     "Drive writes per day (DWPD) of a tier that holds all sessions.",
     label="drive writes per day of the key-value tier")  # fmt: skip
 computed_quantity("kv_storage_writes_per_day", "kv_bytes_written_per_day / maximum(kv_offered_bytes, kv_tier_bytes)", "1",
-    "Drive writes per day (DWPD) of the storage of the tier.")  # fmt: skip
+    "Drive writes per day (DWPD) of the storage of the tier.",
+    example="kv_storage_writes_per_day(9e12, 1e12, 3e12) -> 3.0")  # fmt: skip

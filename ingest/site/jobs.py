@@ -24,12 +24,13 @@ from ingest.site.tiers import place_states
 from ingest.sizing.bandwidth import MIXED, estimate, sizes_unused
 from ingest.sizing.checkpoint import QUANTITIES, asked_results, contradicted, kept_by_policy, saved_checkpoints, unused_options
 from ingest.sizing.checkpoint_schedule import USUAL_MODE
-from ingest.sizing.evidence_choice import RateBasis, disputed, foreign_size, rate_basis_of, reads_again
+from ingest.sizing.evidence_choice import RateBasis, disputed, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, from_catalog
 from ingest.sizing.job import QUANTITIES as JOB_QUANTITIES
 from ingest.sizing.job import SAMPLE_BYTES, TOKENS, Job, batch_of, by_option, check_sample, encoding_in
 from ingest.sizing.post_training import QUANTITIES as RL_OPTIONS
 from ingest.sizing.post_training import post_training
+from ingest.sizing.resolve import foreign_size, reads_again
 from ingest.sizing.rules import LARGE_REQUEST, PAGE_CACHE, WARM_UP_SECONDS, contradictions, finding, messages, unused
 from ingest.sizing.vectors import QUANTITIES as INDEX_OPTIONS
 from ingest.sizing.vectors import WAITED, indexed, planned

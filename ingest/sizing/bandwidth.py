@@ -21,7 +21,7 @@ from ingest.engine.result import Answer, DataFrame, cited_by, scenarios, values
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Frozen, Input, Quantity, assumed, revised
 from ingest.errors import MissingQuantity, UsageError
-from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, foreign_size, rate_basis_of, reads_again
+from ingest.sizing.evidence_choice import OUTCOMES, RateBasis, disputed, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, blind_error, family_of, from_catalog, from_fields
 from ingest.sizing.job import (
     BATCH,
@@ -45,7 +45,7 @@ from ingest.sizing.job import (
     quantities_of,
 )
 from ingest.sizing.published_rates import published
-from ingest.sizing.resolve import gpus_per_node_of
+from ingest.sizing.resolve import foreign_size, gpus_per_node_of, reads_again
 from ingest.sizing.rule import Valued
 from ingest.sizing.rules import PAGE_CACHE, WARM_UP_SECONDS, Finding, contradictions, finding, messages, unused
 from ingest.sizing.transfer import transferred

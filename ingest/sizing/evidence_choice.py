@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -18,10 +18,10 @@ from ingest.engine.value import Evidence, Frozen, Input, Later, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import FAMILIES, FASTEST_FIRST, RATE, UTILIZATION, EvidenceLevel, family_of, median, peak_of
-from ingest.sizing.job import Job, batch_of, by_user, encoding_in, known_quantities
+from ingest.sizing.job import Job, batch_of, by_user, known_quantities
 from ingest.sizing.published_rates import DISAGREE, LONE, PublishedRates, Run, Series, part_of, published, series_of, typical
 from ingest.sizing.resolve import machine_of, model_named, model_structure
-from ingest.sizing.rules import ONE_EPOCH, applying, finding, told
+from ingest.sizing.rules import applying, finding, told
 from ingest.sizing.transfer import transferred
 from ingest.units import display, exact
 
@@ -35,10 +35,6 @@ EVIDENCE = ("measured", "emulated", "transferred")
 MOST_OF_PEAK = 0.81
 #: A job of up to so many times the GPUs of a run is of its size.
 REACH = 1.1
-#: Options of a job with which its rate is the user's own.
-OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
-#: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
-ALIKE = 4.0
 
 
 class RateBasis(NamedTuple):
@@ -596,21 +592,3 @@ def disputed(first: EvidenceLevel, others: Callable[[], Sequence[EvidenceLevel]]
     low, high = min(one[0] for one in ends), max(one[2] for one in ends)
     lower = rate._replace(value=found[lowest].value, low=low, high=high, note=f"the lower of {words}", grade="derived")
     return Dispute(lower, found[highest].value, words)
-
-
-def foreign_size(model: Model | None, encoding: str | None, stated: Input | None, options: Container[str]) -> Input | None:
-    """The bytes nearest to stated samples that are alike to those that a rate was measured on; None where they are alike.
-
-    Larger samples never need fewer bytes. What the user says of the rate, by one of `options`, is not held against others.
-    """
-    known = encoding_in(model, encoding)
-    measured = known.stored if known is not None else None
-    if stated is None or measured is None or any(one in options for one in OWN_RATES):
-        return None
-    nearest = min(max(stated.value, measured.value / ALIKE), measured.value * ALIKE)
-    return None if nearest == stated.value else evidence_ladder.from_catalog(measured)._replace(value=nearest, grade="derived")
-
-
-def reads_again(model: Model | None) -> bool:
-    """Whether a run reads its data more than once, by the family of its model."""
-    return model is not None and bool(model.family) and model.family not in ONE_EPOCH

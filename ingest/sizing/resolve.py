@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,8 +20,9 @@ from ingest.engine.messages import Message, Option, Setting, option_error
 from ingest.engine.registry import solve
 from ingest.engine.value import Input, derived
 from ingest.errors import IngestError, UsageError, expected_one_of
-from ingest.sizing.evidence_ladder import from_fields
-from ingest.sizing.job import MOST_GPUS, USUAL_GPUS_PER_NODE, Written, check_size, gpus_in_node, quantities_of
+from ingest.sizing.evidence_ladder import from_catalog, from_fields
+from ingest.sizing.job import MOST_GPUS, USUAL_GPUS_PER_NODE, Written, check_size, encoding_in, gpus_in_node, quantities_of
+from ingest.sizing.rules import ONE_EPOCH
 
 if TYPE_CHECKING:
     from ingest.architecture.structure import Architecture
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
 #: Files of a release at most; a URL that names a whole bucket is a mistake.
 MOST_FILES = 10_000
+#: Options of a job with which its rate is the user's own.
+OWN_RATES = ("samples_per_second", "achieved", "flops_per_sample")
+#: Samples of a data set and those that a rate was measured on, as many times apart, are not read in one way.
+ALIKE = 4.0
 #: The file of a release that says its structure.
 CONFIG = "config.json"
 
@@ -260,3 +265,21 @@ class RemoteFiles:
         except Exception as error:
             # file systems raise any exception, and none may end in a traceback
             raise IngestError(f"{self.place}/{name}: cannot be read: {self._reason(error)}") from None
+
+
+def foreign_size(model: Model | None, encoding: str | None, stated: Input | None, options: Container[str]) -> Input | None:
+    """The bytes nearest to stated samples that are alike to those that a rate was measured on; None where they are alike.
+
+    Larger samples never need fewer bytes. What the user says of the rate, by one of `options`, is not held against others.
+    """
+    known = encoding_in(model, encoding)
+    measured = known.stored if known is not None else None
+    if stated is None or measured is None or any(one in options for one in OWN_RATES):
+        return None
+    nearest = min(max(stated.value, measured.value / ALIKE), measured.value * ALIKE)
+    return None if nearest == stated.value else from_catalog(measured)._replace(value=nearest, grade="derived")
+
+
+def reads_again(model: Model | None) -> bool:
+    """Whether a run reads its data more than once, by the family of its model."""
+    return model is not None and bool(model.family) and model.family not in ONE_EPOCH

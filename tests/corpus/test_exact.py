@@ -123,11 +123,10 @@ def test_nothing_to_count_is_refused(tmp_path, small):
         measure(tmp_path / "a.jsonl", tokenizer=small)
 
 
-def test_an_empty_corpus_has_no_ratio(tmp_path, small):
+def test_an_empty_corpus_is_refused(tmp_path, small):
     (tmp_path / "a.txt").write_text("", encoding="utf-8")
-    answer = measure(tmp_path, tokenizer=small)
-    assert answer.results["tokens"].value == 0
-    assert "bytes_per_token" not in answer.results
+    with pytest.raises(IngestError, match="1 file holds no text, expected some"):
+        measure(tmp_path, tokenizer=small)
 
 
 def test_an_interrupted_count_tells_what_it_knows(tmp_path, small, monkeypatch):

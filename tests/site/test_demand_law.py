@@ -190,7 +190,7 @@ def test_disputed_evidence_is_required_at_its_lower_end():
     assert plan.requirement("R-READ-03").value == pytest.approx(64 * 6.335e9, rel=0.01)
     assert plan.requirement("R-READ-06").priority == "target"
     assert plan.requirement("R-READ-06").value > 1.5 * plan.requirement("R-READ-03").value
-    assert {"mlperf-training", "mlperf-storage"} <= set(plan.requirement("R-READ-06").statement.replace(",", " ").split())
+    assert "samples/s per GPU" in plan.requirement("R-READ-06").statement
     assert [one.id for one in plan.decisions if one.id == "W85"] == ["W85"]
     named = ingest.plan(one_job("dgx-b200", model="unet3d", protocol="mlperf-storage"), samples=0)
     assert "W85" not in [one.id for one in named.decisions]
@@ -313,9 +313,9 @@ def test_a_goal_is_out_of_reach_below_one_and_a_half_times_what_is_lost_at_any_b
     assert ("W76" not in asked_of(plan)) is reached
 
 
-@pytest.mark.parametrize(("size", "asked"), [(28_600, True), (28_700, False), (458_000, False), (459_000, True)])
-def test_samples_four_times_as_large_or_small_are_of_another_kind(size, asked):
-    # The images of resnet50 have 114,660 B.
+@pytest.mark.parametrize(("size", "asked"), [(22_900, True), (23_000, False), (573_000, False), (574_000, True)])
+def test_samples_five_times_as_large_or_small_are_of_another_kind(size, asked):
+    # The images of resnet50 have 114,660 B; within four times them, and a fifth of what is read, nothing is asked.
     job = one_job(model="resnet50", encoding="jpeg")
     job["datasets"]["data"] = {"samples": "100M", "sample_bytes": size}
     assert ("W84" in asked_of(ingest.plan(job, samples=0))) is asked

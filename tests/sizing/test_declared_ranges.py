@@ -176,5 +176,5 @@ def test_a_plan_compares_the_results_that_its_jobs_and_checkpoints_set():
     (line,) = warned(checkpoint=saves | {"set": {"checkpoint_bytes": "500 MB"}})
     assert line.startswith("a: checkpoint_bytes: found 500 MB, but the other inputs give 96.36 GB")
     (line,) = warned(set={"run_read_bandwidth": "100 kB/s"})
-    assert line.startswith("a: run_read_bandwidth: found 100 kB/s, but the other inputs give 4.666 GB/s")
+    assert line.startswith("a: run_read_bandwidth: found 100 kB/s, but the other inputs give 3.276 GB/s")
     assert warned(set={"run_read_bandwidth": "5 GB/s"}) == []

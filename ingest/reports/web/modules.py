@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -243,7 +243,7 @@ class Program:
         node = self.source(module).definitions[name]
         assert isinstance(node, ast.Assign), name
         if not isinstance(node.value, ast.Tuple):  # read from a file
-            rows = getattr(import_module(module), name)
+            rows = getattr(sys.modules[module], name)
             node.value = ast.Tuple([_made(type(row).__name__, row).value for row in rows])
         return node.value.elts
 
