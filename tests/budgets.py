@@ -17,7 +17,7 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 80_135,
+    "lines of the package": 80_136,
     "modules": 276,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,

@@ -469,8 +469,9 @@ def _in_order(known: Quantities, asked: Mapping[str, str]) -> Mapping[str, str]:
 
 def _waiting(known: Quantities, asked: Mapping[str, str], parts: Mapping[str, Part]) -> Quantities | None:
     """Generation of as many sequences at a time as fit in GPU memory beside the weights; none where all do, or no one."""
-    number = known.value("resident_sequences")
-    if asked["kv"] != FILL or not number or not any(parts["kv"].shares.get(tier) for tier in AWAY):
+    if asked["kv"] != FILL or not any(parts["kv"].shares.get(tier) for tier in AWAY):
+        return None
+    if not (number := known.value("resident_sequences")):
         return None
     found = Quantities({**known.given, "inference_sequences": Input(number)})
     found.state(*CASES)
@@ -529,7 +530,7 @@ def _warnings(
     waiting: Quantities | None,
 ) -> Iterator[str]:
     rate = None if waiting is None else waiting.find("tokens_per_second")
-    count = f"{known.value('resident_sequences'):,.0f}"
+    count = "" if waiting is None else f"{waiting.value('inference_sequences'):,.0f}"
     found = [
         *beyond_reach(made, known.value("kv_context_tokens")),
         finding("W128", {**results, "batched_tokens_per_second": rate and float(rate.value)}, count=count),
