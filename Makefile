@@ -34,7 +34,7 @@ MAIN := bw cosmoflow h100 --nodes 128; checkpoint llama3-70b --gpus 1024; goodpu
   train llama3-8b --gpu h100 --gpus 512 --tokens 15T; feed resnet50 h100; offload llama3-70b --gpu h100; rl llama3-8b; \
   vectors --vectors 1B --dimensions 768 --index hnsw; dataset --tokens 2T --bytes-per-token 4; explain W61; catalog check; \
   sweep nodes=1..4 --model resnet50 --gpu h100; plan --new --nodes 64 --gpu h100 --models llama3-70b,resnet50 -o site.yaml; \
-  plan site.yaml; fit site.yaml; report site.yaml --for-vendor -o rfp.docx -o rfp.xlsx -o rfp.html; \
+  plan site.yaml; fit site.yaml; report ../../examples/hpc-128-nodes.yaml --for-vendor -o rfp.docx -o rfp.xlsx -o rfp.html; \
   accept site.yaml -o tests --tool fio; validate kurth; page -o page.html
 
 floors:                             ## the main commands on the lowest declared versions, in build/floors; needs the network
