@@ -53,6 +53,8 @@ computed_quantity("usable_bytes",
     " + dataset_kept_bytes + dedup_scratch_bytes) * (1 + metadata_share)", "B",
     "Data held: all stages with their copies, before protection and fill limit.", label="data held by all stages",
     example="usable_bytes(0, 0, 60, 0, 121, 0, 0) -> 181")  # fmt: skip
+computed_quantity("metadata_bytes", "usable_bytes * metadata_share / (1 + metadata_share)", "B",
+    "File-system metadata over the data held.", example="metadata_bytes(110, 0.1) -> 10.0")  # fmt: skip
 computed_quantity("file_creates", "dataset_files * dataset_copies", "file",
     "File creates while all copies are written.", whole=True)  # fmt: skip
 computed_quantity("inodes", "file_creates + ceil(file_creates / files_per_directory)", "file",

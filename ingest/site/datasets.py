@@ -266,7 +266,7 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     stated = [job["sample_bytes"] for job in site.readers.get(name, {}).values() if "sample_bytes" in job]
     if "model" in described and stated:
         # Of a model's data set, whoever reads it says how large its samples are.
-        known.give({"data_sample_bytes": known.given.get("data_sample_bytes") or max(stated, key=lambda size: size.value)})
+        known.give_default("data_sample_bytes", max(stated, key=lambda size: size.value))
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)
     given = known.given
     told = not described.keys().isdisjoint(REPACKED) or not given.keys().isdisjoint(FILES)

@@ -96,13 +96,10 @@ def footprint(
     known.give_default(
         "metadata_share", Input(0, origin="rule", note="the usable capacity of a file system excludes its metadata")
     )
-    scratch = known.value("dedup_scratch_bytes")
-    metadata = known.value("metadata_share") * (scratch + sum(row["kept_bytes"] for row in rows))
-    more = (("deduplication scratch", scratch), ("metadata", metadata))
-    return known, (
-        *rows,
-        *({"stage": name, "stage_bytes": size, "copies": 1, "kept_bytes": size} for name, size in more if size),
-    )
+    for name, quantity in (("deduplication scratch", "dedup_scratch_bytes"), ("metadata", "metadata_bytes")):
+        if (step := known.find(quantity)) is not None and step.value:
+            rows += ({"stage": name, "stage_bytes": step.value, "copies": 1, "kept_bytes": step.value},)
+    return known, rows
 
 
 def _content(known: Quantities, form: Format, holds: str) -> None:

@@ -302,8 +302,8 @@ def memory(
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     chosen, states = _states(asked, size, catalog)
-    # TRL, ms-swift, LLaMA-Factory and Unsloth compute layers again unless they are told not to, as configs of axolotl do and
-    # those of torchtune for 70B: whoever trains adapters is short of memory.
+    # TRL and ms-swift compute layers again unless they are told not to, and so do axolotl's LoRA example for Llama 3 and
+    # torchtune's for 70B; torchtune's for 8B on several GPUs does not.
     way = recompute or (RECOMPUTES[-1] if states.adapters and "sequence_length" in {**fixed, **settings} else RECOMPUTES[0])
     parts_again(way)
     if asked["recompute_layers"] is not None and way != "full":

@@ -460,7 +460,7 @@ def _in_order(known: Quantities, asked: Mapping[str, str]) -> Mapping[str, str]:
     """The classes in the order in which they take room.
 
     A step reads all of the cache and what it needs of the weights: where that is a part, the cache is read more for each byte.
-    Where the cache leaves the GPU in any case, the weights stay, as FlexGen and servers place them.
+    Where the cache leaves the GPU in any case and a step reads all weights, these stay: each byte of both is read once.
     """
     stays = known.value("held_kv_bytes") <= known.value("gpu_room_bytes")
     by_cache = stays or known.value("decode_weights_share") < MOST_READ
