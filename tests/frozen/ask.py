@@ -37,6 +37,10 @@ DROPPED = ("INGEST_CATALOGS", "FORCE_COLOR", "LINES", "APPDATA")
 CHANGING = ("version", "catalog_hash", "date", "speed")
 #: parts of written files that hold the hour of their making
 UNSTEADY = ("docProps/core.xml",)
+#: hashes of catalogs, which any new entry changes, and hours
+UNSTEADY_TEXT = re.compile(
+    r"sha256:[0-9a-f]{8,64}|(?<=reference [0-9a-f]{8}-)[0-9a-f]{8}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"
+)
 
 
 @contextlib.contextmanager
@@ -98,7 +102,7 @@ def ask(words: Sequence[str], folder: Path, held: frozenset[Path]) -> dict[str, 
 
 def _read(text: str, folder: Path) -> Any:
     """A JSON object without what every commit changes, displays apart; or a text without the places of this machine."""
-    text = text.replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT")
+    text = UNSTEADY_TEXT.sub("…", text.replace(str(folder), "FOLDER").replace(str(ROOT), "ROOT"))
     if text.startswith("{"):
         with contextlib.suppress(ValueError):
             found = {key: value for key, value in json.loads(text).items() if key not in CHANGING}
@@ -106,14 +110,15 @@ def _read(text: str, folder: Path) -> Any:
                 held = [one for one in found["results"].values() if isinstance(one, dict)]
                 found["displays"] = [one.pop("display", None) for one in held]
             return found
-    return re.sub(r"sha256:[0-9a-f]{12,64}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "…", text)
+    return text
 
 
 def _file(path: Path, folder: Path) -> Any:
     content = path.read_bytes()
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as parts:
-            content = b"".join(name.encode() + parts.read(name) for name in sorted(parts.namelist()) if name not in UNSTEADY)
+            held = [name.encode() + parts.read(name) for name in sorted(parts.namelist()) if name not in UNSTEADY]
+        content = UNSTEADY_TEXT.sub("…", b"".join(held).decode("latin-1")).encode()
         return f"{hashlib.sha256(content).hexdigest()[:12]} of the parts of an archive"
     try:
         return _read(content.decode(), folder)
