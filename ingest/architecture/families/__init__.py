@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from ingest.architecture import layers
 from ingest.architecture.hf_config import MAX_BLOCKS, MAX_LAYERS, ModelConfig
-from ingest.architecture.registry import class_suffix, families, labels, register
+from ingest.architecture.registry import class_suffix, families, labels, register, without_flops
 from ingest.architecture.weight_table import TableRow, Weight, aside, times, without
 from ingest.errors import IngestError
 from ingest.files import table_beside
 
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
     ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
     ast.Gt: operator.gt, ast.In: lambda one, other: one in other, ast.NotIn: lambda one, other: one not in other,
 }  # fmt: skip
@@ -85,7 +85,7 @@ class Counted(NamedTuple):
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family. Raises IngestError: sizes that do not fit together."""
-        config.ignore(*self.ignore.split())
+        config.ignore("architectures", *self.ignore.split())
         for key, values in self.only.items():
             config.only(key, *values)
         known = dict(_FUNCTIONS) | {
@@ -95,6 +95,7 @@ class Counted(NamedTuple):
             "mix": partial(layers.encoder_attention, config),
             "part": partial(_part, config),
             "text": partial(_text, config),
+            "tower": partial(_tower, config),
             "labels": partial(labels, config),
             "kind": config.data["model_type"],
             "size": lambda name, *said: _read(ModelConfig(config.data.get(name) or {}, config.path, f"{name}.", True), *said),
@@ -126,7 +127,7 @@ def _made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
                 yield from _made(item["rows"], {**known, name: value})
 
 
-def _part(config: ModelConfig, key: str, kind: str, name: str = "", aside_as: str = "vision") -> Iterator[TableRow]:
+def _part(config: ModelConfig, key: str, kind: str, aside_as: str = "vision") -> Iterator[TableRow]:
     """The rows of a part in a table of its own, by the family `kind`."""
     part = config.table_or_defaults(key)
     part.data = {**part.data, "model_type": kind, "architectures": None}
@@ -141,12 +142,22 @@ def _text(config: ModelConfig, default: str, tied: bool) -> Iterator[TableRow]:
     return text_part(config, default, tied)
 
 
+def _tower(config: ModelConfig, name: str) -> Iterator[TableRow]:
+    """The rows of an encoder of wrappers, in a file of its own."""
+    from ingest.architecture.families.vision_language import TOWERS
+
+    config.lenient = True
+    return aside(TOWERS[name](config)[1])
+
+
 _FUNCTIONS: Mapping[str, Any] = {
     **{one.__name__: one for one in (len, range, sum, max, min, round, int)},
     **{name: getattr(layers, name) for name in (
-        "linear", "biased", "norm", "products", "positions", "embedding", "head", "attention", "plain_mlp", "gated_mlp", "up_to",
+        "linear", "biased", "norm", "products", "positions", "embedding", "head", "attention", "plain_mlp", "gated_mlp",
     )},
     **{"without": without, "beside": aside},
 }  # fmt: skip
 
-register(__name__, *(Counted(names, **said) for names, said in table_beside(__file__, "counted.yaml").items()))
+_COUNTED = [Counted(names, **said) for names, said in table_beside(__file__, "counted.yaml").items()]
+register(__name__, *_COUNTED)
+without_flops.update(name for one in _COUNTED if not one.flops for name in one.model_types.split())
