@@ -24,6 +24,8 @@ Family = Callable[[ModelConfig], Iterable[TableRow]]
 AnyFamily = TypeVar("AnyFamily", bound=Family)
 
 _families: dict[str, Family] = {}
+#: Families whose rows do not say how many patches or frames of a sample pass them.
+without_flops: set[str] = set()
 
 
 def family(*model_types: str) -> Callable[[AnyFamily], AnyFamily]:
@@ -411,6 +413,8 @@ def _missing(config: ModelConfig, data: Mapping[str, Any], packed: bool) -> dict
     if str(config.data.get("model_type", "")).startswith(("dflash", "dflare", "dspark", "domino")):
         why = "those of a draft model that proposes blocks follow from the tokens of a block and the states that it reads"
         missing |= dict.fromkeys(TOKEN_COLUMNS[:2], why)
+    if config.data.get("model_type") in without_flops:
+        missing |= dict.fromkeys(TOKEN_COLUMNS, "the config does not say how many patches or frames a sample has")
     return missing
 
 

@@ -152,7 +152,7 @@ register(
     Bert("megatron-bert", "Megatron BERT: norms before each part, so one at the end and none over the embedding.",
          1024, 4096, 24, 16, 29056, ("ForMaskedLM", "LMHeadModel"), "next_sentence", early=True),
     Bert("roberta", _ROBERTA, 768, 3072, 12, 12, 50265, ("ForMaskedLM", "ForCausalLM")),
-    Bert("xlm-roberta camembert", _ROBERTA, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "ForCausalLM")),
+    Bert("xlm-roberta camembert data2vec-text ibert", _ROBERTA, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "ForCausalLM")),
     Bert("distilbert", "Sanh et al. 2019: half the layers of BERT, no segments.",
          768, 3072, 6, 12, 30522, ("ForMaskedLM",), halved=True),
 )  # fmt: skip
