@@ -49,6 +49,7 @@ PRACTICE = {
     "warranty_seconds": "no published rule",
     "smallest_bandwidth_asked": "a single drive delivers it",
     "smallest_file_rate_asked": "a single drive delivers it",
+    "smallest_drive_writes_asked": "QLC drives: 0.25 for random 4 KiB, 1 for sequential 128 KiB [micron-6550]",
     "significant_digits": "no published rule",
     "request_bytes": "by format; 1 MiB at most for one read of the Linux NFS client",
     "readers_per_gpu": "2 (Megatron-LM) to 8 (MPT-7B, OLMo 3); 4 in MLPerf Storage",

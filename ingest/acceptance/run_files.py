@@ -56,6 +56,8 @@ OLD, LONG = 90 * 86_400, 30 * 86_400
 ALIKE = 0.5
 #: Seconds that the clock of a script cuts off.
 WHOLE_SECONDS = 2
+#: Seconds that a script works between two runs on a busy machine: it counts, packs and hashes files.
+BETWEEN = 10
 #: What a script meters: start of its machine, seconds since then, four counts of its tools, and that of the clients. Share by
 #: which a count may differ, and least share of it that was counted at all.
 METERS, METERED = 7, 0.02
@@ -281,7 +283,7 @@ def _unmetered(records: Sequence[tuple[str, Record, bool]]) -> Iterator[str]:
         if lacking := {*range(1, int(min(turns[0][-1], MOST_RUNS)) + 1)} - {turn[0] for turn in turns}:
             yield f"{test}: turns {listed(map(str, sorted(lacking)))} of one start of its script left no run: left out?"
         idle = max((two.began - one.ended - (one.ended - one.began) * IDLE for one, two in pairwise(some)), default=0)
-        if idle > WHOLE_SECONDS:
+        if idle > BETWEEN:
             yield f"{test}: nothing ran for {idle:,.0f} s longer than usual between two runs: one may have been left out"
 
 

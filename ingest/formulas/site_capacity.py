@@ -128,6 +128,8 @@ computed_quantity("site_media_bytes_per_day", "site_bytes_written_per_day / prot
     source=MODEL, where="written bytes ÷ η: replicas and parity are written too", label="media writes per day")  # fmt: skip
 computed_quantity("site_drive_writes_per_day", "site_media_bytes_per_day / site_raw_bytes", "1",
     "Media writes per day, over the raw capacity.", label="drive writes per day of the raw capacity")  # fmt: skip
+computed_quantity("smallest_media_bytes_asked", "smallest_drive_writes_asked * site_raw_bytes", "B",
+    "Reporting threshold of media writes per day.", label="reporting threshold of media writes per day")  # fmt: skip
 computed_quantity("site_fill_seconds",
     "site_planned_bytes / maximum(maximum(site_write_bandwidth, site_load_bandwidth),"
     " maximum(site_preparation_write_bandwidth, site_landing_bandwidth))", "s",

@@ -24,8 +24,9 @@ from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
 from ingest.units import display, stated
 
-#: unit of a rate -> the reporting threshold, below which it is not a requirement
-FLOORS = {"B/s": "smallest_bandwidth_asked", "B/s/node": "smallest_bandwidth_asked", "file/s": "smallest_file_rate_asked"}
+#: unit of a rate, or a quantity -> the reporting threshold, below which it is not a requirement
+FLOORS = {"B/s": "smallest_bandwidth_asked", "B/s/node": "smallest_bandwidth_asked", "file/s": "smallest_file_rate_asked",
+          "site_media_bytes_per_day": "smallest_media_bytes_asked"}  # fmt: skip
 VERBS = {
     "mandatory": "The system shall {}.",
     "target": "The system should {}.",
@@ -127,7 +128,7 @@ class RequirementWriter:
         """One requirement with its wording and conditions."""
         line, step = value.line, value.step
         # The rate below which a line of this unit is for information only.
-        threshold = None if line.at_any_size else FLOORS.get(unit_of(line.metric))
+        threshold = None if line.at_any_size else FLOORS.get(line.metric, FLOORS.get(unit_of(line.metric)))
         limit = None if threshold is None else self.known.step(threshold)
         floor = limit if limit is not None and float(step.value) < float(limit.value) else None
         # The value is rounded towards the stricter side, then held to the most that the line may demand.

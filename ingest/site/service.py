@@ -24,6 +24,8 @@ from ingest.units import display
 DATES = ("issued", "answers_by")
 #: Nodes from which the terms of large systems are suggested: an assumption of ours.
 SMALL_SITE = 32
+#: Words of a site file that set no value of a term.
+UNDECIDED = (NONE, STATED, OPEN)
 #: the lines of restores: the cover names the larger one beside the headline
 RESTORES = ("R-RESTART-01", "R-RESTART-02")
 #: facts of the cover that a vendor needs
@@ -132,7 +134,7 @@ def service_terms(site: Site, known: Quantities, catalog: Catalog, lines: Sequen
     found, kinds, named = [], kinds_of(lines), _named(lines)
     nodes = sum(float(described["count"].value) for described in site.section("clusters").values())
     for one in records():
-        is_small = one.small is not None and nodes < SMALL_SITE
+        is_small = one.small is not None and nodes < SMALL_SITE and written.get(one.unless) in (None, False, *UNDECIDED)
         record = replace(one, suggested=one.small, grade="assumed", source="") if is_small else one
         given = written.get(record.key)
         if given is None:

@@ -54,6 +54,7 @@ class TermRecord:
     question: str = ""  # to the buyer, where the term is important
     rank: int = 0  # of the question; 0 for none
     small: Any = None  # the suggestion for a small site, where it is another; a proposal of ours
+    unless: str = ""  # the key of `service` whose value of the buyer keeps the suggestion of large sites
     kinds: str | tuple[str, ...] = ()  # of load that it is about; empty for a term of any site
     optional: bool = False  # a term only where its own key is in the site file, or by suggestion where `beside` is
     beside: str = ""  # the key of `service` of buyers who need the optional term too

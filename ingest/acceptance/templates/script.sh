@@ -37,8 +37,8 @@ meters() {
 # Pieces of 64 KiB of files of the test while it runs, every $1 seconds until there is one: their bytes when packed, their bytes,
 # and how many of them differ. The files are in the folders $2 below TARGET, and their names begin with $3; nothing else is read.
 sample() {
-  # What it waits for ends with it, and `timeout` ends what that started.
-  trap 'kill "$!" 2>/dev/null; exit' INT TERM HUP
+  # It ends when what it waits for has ended; `timeout` ends what that started.
+  trap 'kill "$!" 2>/dev/null; wait; exit' INT TERM HUP
   for _ in 1 2 3 4 5; do
     sleep "$1" & wait "$!"
     # A script that was killed ends nothing that it started.
