@@ -157,7 +157,7 @@ class Catalog:
         A file that was not read before is; its state is noted, and what is being made rests on it.
         """
         name = str(path)
-        for files in [*self._resting.values()]:
+        for files in [*self._resting.values()] if self._resting else ():
             files.add(name)
         if name in self._checked:
             return True
@@ -172,10 +172,17 @@ class Catalog:
             return False
         return True
 
+    def _are_as_read(self, names: set[str] | frozenset[str]) -> bool:
+        """Whether files that were looked at before are as they were read, as `looked_at` has it of each."""
+        if [*map(stamp_of, names)] == [*map(self._states.get, names)]:
+            self._checked |= names
+            return True
+        return all(map(self.looked_at, names))
+
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
         known = self.memory.pop(key, None)
-        if known is not None and all(map(self.looked_at, known[1] - self._checked)):
+        if known is not None and self._are_as_read(known[1] - self._checked):
             for files in [*self._resting.values()]:
                 files.update(known[1])
             self.memory[key] = known  # what is asked for again and again is forgotten last

@@ -139,6 +139,12 @@ def options_in(table: type) -> tuple[Argument, ...]:
     return tuple(Argument(name, kind, one, one.default if one is not None else None) for name, (kind, one) in hints.items())
 
 
+@cache
+def defaults_in(table: type) -> Mapping[str, Any]:
+    """The options of a table by name, each with the value that it has where it is not given."""
+    return {one.name: one.default for one in options_in(table)}
+
+
 def _parted(hint: Any) -> tuple[Any, Declared | None]:
     """A type, and the option that it is annotated with."""
     declared = next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Declared)), None)
@@ -151,7 +157,7 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
     Raises TypeError: an option that the table does not have, as Python says it of a parameter; UsageError: `set` states the
     quantity of an option that is given.
     """
-    known = {one.name: one.default for one in options_in(table)}  # type: ignore[arg-type]
+    known = defaults_in(table)
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")

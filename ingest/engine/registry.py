@@ -320,8 +320,7 @@ def label_of(name: str) -> str:
 
 def default_of(name: str) -> float | None:
     """Return the value that a quantity has unless one is given; None where it has none."""
-    found = _declaration(name)
-    return found.default if isinstance(found, InputQuantity) else None
+    return getattr(_declared.get(name) or _declaration(name), "default", None)
 
 
 def unit_of(name: str) -> str:
@@ -330,7 +329,7 @@ def unit_of(name: str) -> str:
 
 
 def _required(name: str) -> Formula | InputQuantity:
-    found = _declaration(name)
+    found = _declared.get(name) or _declaration(name)
     if found is None:
         raise UsageError(f"no quantity is called '{name}'{nearest(name, [*FORMULAS, *INPUTS])}")
     return found
@@ -544,9 +543,11 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     Raises MissingQuantity: a quantity on the way is neither given nor computable; CyclicQuantity: a quantity would have to be
     known before it can be computed.
     """
-    found = _declared.get(name)
-    if isinstance(found, Formula) and name not in given:
-        values = [given[need] if need in given else default_of(need) for need in found.needs]
+    if name in given:
+        return given[name]
+    found, known_by = _declared.get(name), _declared.get
+    if isinstance(found, Formula):
+        values = [given[need] if need in given else getattr(known_by(need), "default", None) for need in found.needs]
         if NoneType not in map(type, values):
             try:
                 return found.function(*values)
@@ -563,7 +564,7 @@ def solve(name: str, given: Mapping[str, Num]) -> Num:
     known: dict[str, Any] = dict(given)
     try:
         for each, one in route:
-            known[each] = default_of(each) if one is None else one.function(*[known[need] for need in one.needs])
+            known[each] = default_of(each) if one is None else one.function(*map(known.get, one.needs))
     except (OverflowError, ZeroDivisionError):
         raise UsageError(OUT_OF_RANGE.format(name)) from None
     return known[name]

@@ -181,7 +181,8 @@ class Quantities:
         numbers.
         """
         found = self._steps.get(name) or self._derived(name)
-        if not _is_finite(found.value):
+        value = found.value
+        if not (math.isfinite(value) if value.__class__ is float else _is_finite(value)):
             raise UsageError(OUT_OF_RANGE.format(name))
         return found
 
@@ -247,14 +248,14 @@ class Quantities:
 
     def results(self, names: Iterable[str], *, ranged: bool = False) -> tuple[dict[str, Quantity], dict[str, str]]:
         """The quantities that can be computed, with their ranges on request, and for the others the reason."""
-        asked = tuple(names)
+        asked, steps = tuple(names), dict[str, Step]()
         with suppress(CyclicQuantity):  # the one that needs itself is told below
-            self.find_all(asked)
+            steps = self.find_all(asked)
         found: dict[str, Step] = {}
         unknown: dict[str, str] = {}
         for name in asked:
             try:
-                found[name] = step = self.step(name)
+                found[name] = step = steps.get(name) or self.step(name)
             except (MissingQuantity, CyclicQuantity) as error:
                 unknown[name] = message_of(error)
                 continue
@@ -344,8 +345,6 @@ class Quantities:
 
 def _is_finite(value: Num) -> bool:
     """Whether a value is within the range of floating-point numbers; columns and drawn values are."""
-    if value.__class__ is float:
-        return math.isfinite(value)
     try:
         return math.isfinite(value) if isinstance(value, (float, int)) else True
     except OverflowError:

@@ -81,7 +81,7 @@ computed_quantity("transfer_ratio", "(catalog_transfer_ratio * seen_ratios_produ
     "Training speed of this GPU over the other: the geometric mean of the catalog ratio and of what other models showed.",
     source="ingest-transfer-study", where="geometric mean of the catalog ratio and the n ratios seen",
     example="round(transfer_ratio(2.0, 1.5 * 1.8, 2), 3) -> 1.754")  # fmt: skip
-computed_quantity("transferred_samples_per_second_per_gpu",
+transferred_samples_per_second_per_gpu = computed_quantity("transferred_samples_per_second_per_gpu",
     "source_samples_per_second_per_gpu * transfer_ratio", "sample/s/GPU",
     "Training rate measured on another GPU, scaled to this one.", source="ingest-transfer-study",
     where="a measured rate times a ratio")  # fmt: skip
@@ -93,7 +93,7 @@ computed_quantity("samples_per_second_per_gpu_at_size",
 computed_quantity("size_raise",
     "published_samples_per_second_per_gpu * published_gpus / gpus / unstalled_samples_per_second_per_gpu", "1",
     "Rate of a job that in total is as fast as a published run, over its own rate.")  # fmt: skip
-computed_quantity("samples_per_second_per_gpu_in_steps",
+samples_per_second_per_gpu_in_steps = computed_quantity("samples_per_second_per_gpu_in_steps",
     "published_samples_per_second_per_gpu * (step_samples / (step_samples + half_speed_samples))"
     " / (published_step_samples / (published_step_samples + half_speed_samples)) / (gpus / published_gpus) ** size_loss",
     "sample/s/GPU",

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option
-from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
@@ -216,7 +216,7 @@ class FeedOptions(SizeOptions, NodeOptions, RateOptions, LoaderOptions, CommonOp
 
 QUANTITIES = quantities_in(LoaderOptions)  # option of the loader -> the quantity that it sets
 #: The options that `bw` has too.
-OF_JOB = ("nodes", *filled(NodeOptions, {}, "feed"), *filled(RateOptions, {}, "feed"), "cache_hit", "set")
+OF_JOB = ("nodes", *defaults_in(NodeOptions), *defaults_in(RateOptions), "cache_hit", "set")
 
 
 class Feed(Answer):

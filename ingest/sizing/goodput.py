@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.engine.messages import Message, option_error
-from ingest.engine.question import Question, filled, option, quantities_in, shown
+from ingest.engine.question import Question, defaults_in, filled, option, quantities_in, shown
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred
@@ -381,7 +381,7 @@ def goodput(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[
     numbers, settings = quantities_of(QUANTITIES, {name: asked[name] for name in QUANTITIES}), settings_of(asked["set"])
     mixture = asked["mixture"]
     interrupts = _mixed(mixture)
-    saving = {name: asked[name] for name in filled(CheckpointOptions, {}, "checkpoint")}
+    saving = {name: asked[name] for name in defaults_in(CheckpointOptions)}
     saving["set"] = {name: value for name, value in settings.items() if name not in QUANTITIES.values()}
     if "every" not in str(asked["keep"]):
         # Only retention depends on the end of a run; elsewhere `checkpoint` would call the duration unused.

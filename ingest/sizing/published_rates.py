@@ -15,6 +15,7 @@ from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message
 from ingest.engine.registry import default_of, solve
 from ingest.engine.value import EMPTY, Evidence, Input, Later
+from ingest.formulas.bandwidth import samples_per_second_per_gpu_in_steps
 from ingest.sizing.evidence_ladder import BASE_GPUS, RATE, Cells, EvidenceLevel, family_of, median, seen_rates, utilization_of
 from ingest.sizing.rules import told
 from ingest.text import grouped
@@ -279,8 +280,8 @@ def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
 
     The job is at least as fast as each smaller run at the samples per GPU and step that its batch leaves.
     """
-    gpus, own = rate.gpus or 0, steps.batch or Input(0)
-    low = rate.low or rate.value
+    gpus, own, changes = rate.gpus or 0, steps.batch or Input(0), dict[str, Any]()
+    low, fastest = rate.low or rate.value, rate.value
     for run in series.runs:
         size, batch = int(run.gpus), run.batch or steps.batch_on(run.gpus)
         if size > gpus:
@@ -291,10 +292,10 @@ def _in_batch(series: Series, rate: ProtocolRate, steps: Steps) -> ProtocolRate:
         half = steps.half_speed(samples)
         value, fewer = _in_steps(run, gpus, samples, most, half)
         low = max(low, value if least == most else _in_steps(run, gpus, samples, least, half)[0])
-        if value > rate.value:
-            factor = partial(_factor, run, value, fewer, samples)
-            rate = rate._replace(value=value, rows=series.sizes[size], published=run.rate, size=size, factor=factor)
-    return rate._replace(low=min(low, rate.value))
+        if value > fastest:
+            factor, fastest = partial(_factor, run, value, fewer, samples), value
+            changes = {"value": value, "rows": series.sizes[size], "published": run.rate, "size": size, "factor": factor}
+    return rate._replace(low=min(low, fastest), **changes)
 
 
 def _batch(rows: Iterable[Rate]) -> float | None:
@@ -347,9 +348,8 @@ def _in_steps(run: Run, gpus: float, samples: float, batch: float, half: float) 
     loss = default_of("size_loss") or 0.0
     at = min(gpus, max(full, (1 - loss) * batch / (loss * half)) if half else math.inf)
     fewer = min(samples, batch / at)
-    given = {"step_samples": fewer, "published_step_samples": samples, "half_speed_samples": half}
-    value = float(solve("samples_per_second_per_gpu_in_steps", {**run.beside(at), **given})) * at / gpus
-    return value, fewer
+    value = samples_per_second_per_gpu_in_steps(run.rate, fewer, half, samples, at, run.gpus, loss)
+    return float(value) * at / gpus, fewer
 
 
 def _factor(run: Run, value: float, fewer: float | None, samples: float) -> str:

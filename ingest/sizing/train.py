@@ -11,7 +11,7 @@ from ingest.catalog.records import Gpu, Node, Optimizer
 from ingest.catalog.store import Catalog, opened
 from ingest.configuration import configuration
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, chosen_words, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
@@ -233,7 +233,7 @@ def train(
     rate = saved = None
     kept, slower = settings, 1.0
     if "gpu_hours" not in fixed:
-        rating = {name: asked[name] for name in filled(EvidenceOptions, {}, "train")}
+        rating = {name: asked[name] for name in defaults_in(EvidenceOptions)}
         rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
         each = gpus_in_node(card, node).get("gpus_per_node")
         if "gpus" in fixed and each is not None:
@@ -252,7 +252,7 @@ def train(
     beside = preference_inputs(asked["algorithm"], False, rate.model if rate is not None else None, settings)
     few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if not lossless or (rate is not None and few):
-        saving = {name: asked[name] for name in filled(SavingOptions, {}, "train")}
+        saving = {name: asked[name] for name in defaults_in(SavingOptions)}
         saving |= {
             "precision": saving.pop("saved_precision"),
             "gpus": asked["gpus"],

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ingest.catalog.records import Gpu, Model
 from ingest.engine.registry import solve
 from ingest.engine.value import Evidence, Input, Later
+from ingest.formulas.bandwidth import transferred_samples_per_second_per_gpu
 from ingest.sizing.evidence_ladder import RATE, EvidenceLevel, median, peak_of
 from ingest.sizing.published_rates import ProtocolRate, PublishedRates, Series, extrapolation, scaled, typical
 from ingest.sizing.rules import told
@@ -127,8 +128,7 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
 
 
 def _carried(rate: ProtocolRate, ratio: float) -> float:
-    carried = {"source_samples_per_second_per_gpu": rate.value, "transfer_ratio": ratio}
-    return float(solve("transferred_samples_per_second_per_gpu", carried))
+    return float(transferred_samples_per_second_per_gpu(rate.value, ratio))
 
 
 def _carriers(rates: PublishedRates, gpu: Gpu, precision: str) -> Iterator[tuple[Series, Transfer]]:
