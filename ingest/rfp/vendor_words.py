@@ -194,7 +194,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     """
     # A sentence that confirms says nothing of the next one.
     sentences = [one for one in WORDS["sentences"].split(remark) if re.search(r"\w", one)]
-    told = (_limits_of(one, asked, required, point) for one, point in ((remark, False), *((one, True) for one in sentences)))
+    parts = [(remark, False), *((one, True) for one in sentences if len(sentences) > 1)]
+    told = (_limits_of(one, asked, required, point) for one, point in parts)
     return next(filter(None, told), "")
 
 
