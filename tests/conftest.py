@@ -215,9 +215,9 @@ def browser():
 @pytest.fixture(scope="session")
 def url(tmp_path_factory):
     """The page, written once."""
-    from browser import written_page
+    from ingest.reports.web.page import page
 
-    return written_page(tmp_path_factory.mktemp("page"))
+    return page(output=tmp_path_factory.mktemp("page") / "calc.html").path.as_uri()
 
 
 @pytest.fixture

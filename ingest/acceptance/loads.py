@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from ingest.acceptance.judgement import FEWEST_RUNS, MOST_RUNS
@@ -196,8 +197,9 @@ def folders_of(load: Load, clients: int, files: int) -> dict[str, Num]:
     return {"files_of_thread": each, "folders_read": float(solve("folders_read", {**given, "files_of_thread": each}))}
 
 
-def usual_inputs() -> dict[str, Num]:
-    """The inputs of the formulas that have a default."""
+@cache
+def usual_inputs() -> Mapping[str, Num]:
+    """The inputs of the formulas that have a default; the declarations of all fields are read once."""
     return {name: found.default for name, found in INPUTS.items() if found.default is not None}
 
 
@@ -210,7 +212,8 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
         rate = {"rate_per_client": whole_rate, "clients_under_test": conditions.clients or 1}
         whole_rate = float(solve("rate_of_all_clients", rate))
     seconds = int(solve("whole_seconds", {"acceptance_seconds": conditions.duration or USUAL_SECONDS}))
-    given = usual_inputs() | {
+    given = {
+        **usual_inputs(),
         "clients_under_test": conditions.clients or 1,
         "threads_per_client": min(threads, REHEARSAL_THREADS) if setting.rehearsal else threads,
         "acceptance_seconds": seconds,

@@ -13,7 +13,7 @@ import datetime
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from ingest.errors import UsageError
@@ -157,12 +157,18 @@ def _bounding(text: str, asked: Callable[[Counted, bool], str | None]) -> str:
     return text
 
 
+@lru_cache
+def _properties(required: str) -> list[tuple[re.Pattern[str], re.Pattern[str], bool, str]]:
+    """Of each property that is `required`: the weaker one, itself, whether both together keep it, and its words."""
+    asked = [(needed[0], weak, strong, more) for weak, strong, *more in PROPERTIES if (needed := strong.search(required))]
+    return [(weak, strong, bool(more or weak.search(required)), needed) for needed, weak, strong, more in asked]
+
+
 def weaker(text: str, required: str) -> str:
     """Which property or version in a text is weaker than the one of its kind that is `required`; empty where none is."""
-    for weak, strong, *together in PROPERTIES:
-        needed, less = strong.search(required), weak.search(text)
-        if needed and less and not ((together or weak.search(required)) and strong.search(text)):
-            return f"states '{less[0]}', where the requirement has '{needed[0]}'"
+    for weak, strong, together, needed in _properties(required):
+        if (less := weak.search(text)) and not (together and strong.search(text)):
+            return f"states '{less[0]}', where the requirement has '{needed}'"
     return ""
 
 
@@ -188,7 +194,8 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     """
     # A sentence that confirms says nothing of the next one.
     sentences = [one for one in WORDS["sentences"].split(remark) if re.search(r"\w", one)]
-    told = (_limits_of(one, asked, required, point) for one, point in ((remark, False), *((one, True) for one in sentences)))
+    parts = [(remark, False), *((one, True) for one in sentences if len(sentences) > 1)]
+    told = (_limits_of(one, asked, required, point) for one, point in parts)
     return next(filter(None, told), "")
 
 

@@ -16,7 +16,7 @@ from ingest.files import read_json_object
 from ingest.requirement import ClientGroup, Conditions, HeldLoad, MixPart, Requirement
 from ingest.site.plan import Plan
 from ingest.site.planner import plan
-from ingest.site.schema import problems, schema_in
+from ingest.site.schema import inlined, problems
 from ingest.text import checked_id, one_line
 from ingest.units import display
 from ingest.version import newer
@@ -106,7 +106,7 @@ def check_object(data: Mapping[str, Any], against: Path, what: object) -> None:
 
     Raises IngestError: the first violation, with its keys; an entry of a list by its id, where it has one.
     """
-    for keys, problem, _ in problems(data, schema_in(against)):
+    for keys, problem, _ in problems(data, inlined(against)):
         place = keys
         if len(keys) > 1 and isinstance(rows := data[keys[0]], list):
             row = rows[int(keys[1])]

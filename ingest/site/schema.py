@@ -68,11 +68,12 @@ KINDS: Mapping[type, frozenset[str]] = {
     int: frozenset({"integer", "number"}),
     float: frozenset({"number"}),
     bool: frozenset({"boolean"}),
+    type(None): frozenset({"null"}),
 }
 UNDERSTOOD = frozenset(
-    {"type", "enum", "maxLength", "pattern", "minimum", "exclusiveMinimum", "maximum", "items", "minProperties", "required",
-     "properties", "additionalProperties", "propertyNames", "$schema", "$id", "title", "description", "x-quantity", "x-word",
-     "x-date", "x-term", "x-load", "x-parts"}
+    {"type", "enum", "const", "maxLength", "pattern", "minimum", "exclusiveMinimum", "maximum", "items", "minItems",
+     "minProperties", "required", "properties", "additionalProperties", "propertyNames", "$schema", "$id", "title",
+     "description", "x-quantity", "x-word", "x-date", "x-term", "x-load", "x-parts"}
 )  # fmt: skip
 #: what a person calls the types of JSON
 TYPES = {
@@ -122,25 +123,28 @@ def _completed(node: Any) -> Any:
     return {**node, **limits, "properties": {**words, **_completed(node.get("x-parts", {}))}}
 
 
-def resolved(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A node of the schema, with what it refers to."""
+def resolved(node: Mapping[str, Any], definitions: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """A node of a schema, by default that of site files, with what it refers to."""
     reference = node.get("$ref")
-    return {**schema()["$defs"][reference.rpartition("/")[2]], **node} if reference else node
+    defined = schema()["$defs"] if definitions is None else definitions
+    return {**defined[reference.rpartition("/")[2]], **node} if reference else node
 
 
 @cache
-def inlined() -> Mapping[str, Any]:
-    """The schema with what it refers to in place of each reference: a site of many jobs follows thousands of them."""
-    found: Mapping[str, Any] = _inlined(schema())
+def inlined(path: Path = SCHEMA_FILE) -> Mapping[str, Any]:
+    """A schema with what it refers to in place of each reference: a site of many jobs follows thousands of them."""
+    whole = schema() if path == SCHEMA_FILE else schema_in(path)
+    found: Mapping[str, Any] = _inlined(whole, whole["$defs"])
     return found
 
 
-def _inlined(node: Any) -> Any:
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_inlined(one) for one in node]
+        return [_inlined(one, definitions) for one in node]
     if not isinstance(node, Mapping):
         return node
-    return {key: _inlined(one) for key, one in resolved(node).items() if key not in ("$ref", "$defs")}
+    whole = resolved(node, definitions)
+    return {key: _inlined(one, definitions) for key, one in whole.items() if key not in ("$ref", "$defs")}
 
 
 @cache
@@ -293,7 +297,8 @@ def keeps(data: object, node: Mapping[str, Any]) -> bool:
         return False
     if wanted is not None and kinds.isdisjoint((wanted,) if isinstance(wanted, str) else wanted):
         return False
-    if "enum" in node and data not in [one for one in node["enum"] if type(one) is type(data)]:
+    allowed = node.get("enum", [node["const"]] if "const" in node else [data])
+    if data not in [one for one in allowed if type(one) is type(data)]:
         return False
     if isinstance(data, str):
         pattern, longest = node.get("pattern", ""), node.get("maxLength", len(data))
@@ -302,7 +307,9 @@ def keeps(data: object, node: Mapping[str, Any]) -> bool:
         least, above, most = node.get("minimum", data), node.get("exclusiveMinimum"), node.get("maximum", data)
         return least <= data <= most and (above is None or data > above)
     if isinstance(data, list):
-        return all(keeps(one, node.get("items", {})) for one in data)
+        return len(data) >= node.get("minItems", 0) and all(keeps(one, node.get("items", {})) for one in data)
+    if data is None:
+        return True
     assert isinstance(data, dict)
     if len(data) < node.get("minProperties", 0) or not set(node.get("required", ())) <= data.keys():
         return False

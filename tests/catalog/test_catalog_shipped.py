@@ -8,13 +8,13 @@ from functools import cache
 from itertools import combinations
 
 import pytest
-from conftest import table
+from conftest import CATALOG, table
 
 from ingest import catalog as commands
 from ingest.architecture.catalog_entries import model_of
 from ingest.catalog.commands import CatalogEntry
 from ingest.catalog.records import GRADES, KINDS, Family, Gpu, Model, Node, Protocol
-from ingest.catalog.store import TABLE, Catalog
+from ingest.catalog.store import TABLE
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.configuration import shipped_folder
 from ingest.engine.registry import solve, unit_of
@@ -153,11 +153,11 @@ def shares_of_runs():
         ours, published = answer.results[case["quantity"]], parse(case["published"], unit_of(case["quantity"]), case["id"])
         faster = ours.value / published if case["quantity"] == "gpu_hours" else published / ours.value
         share = answer.results["implied_flops_utilization"].value * faster
-        found[model_of(answer.chosen["model"]["value"], Catalog()).efficiency_class].append(share)
+        found[model_of(answer.chosen["model"]["value"], CATALOG).efficiency_class].append(share)
     return found
 
 
-@pytest.mark.parametrize("name", Catalog().ids("families"))
+@pytest.mark.parametrize("name", CATALOG.ids("families"))
 def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name):
     shared = shipped.get(Family, name).efficiency
     members = [entry for entry in shipped.all(Model) if name in (entry.family, entry.efficiency_class)]
@@ -179,7 +179,7 @@ def test_the_efficiency_of_a_class_is_the_median_over_its_members(shipped, name)
     assert (shared.value, shared.low, shared.high) == pytest.approx((tenths[4], tenths[0], tenths[8]), rel=5e-3)
 
 
-@pytest.mark.parametrize("name", Catalog().ids("families"))
+@pytest.mark.parametrize("name", CATALOG.ids("families"))
 def test_generations_differ_where_the_others_of_a_model_say_so(shipped, name):
     """The share of a generation is stated where it predicts models left out better, by a tenth, than the class as a whole."""
     pairs, protocols = [], defaultdict(set)
@@ -281,7 +281,7 @@ def test_larger_llamas_take_longer(basis):
 
 
 def test_every_model_answers_on_an_h100_or_says_what_to_supply():
-    for name in Catalog().ids("models"):
+    for name in CATALOG.ids("models"):
         try:
             estimate = bandwidth.bw(model=name, gpu="h100")
         except IngestError as refused:

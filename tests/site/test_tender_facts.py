@@ -4,10 +4,9 @@ import json
 import re
 
 import pytest
-from conftest import EXAMPLES, example_plan
+from conftest import CATALOG, EXAMPLES, example_plan
 
 import ingest
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.requirement import THEMES
 from ingest.site.plan_file import lines_of
@@ -32,7 +31,7 @@ def terms(**sections):
 
 
 def test_each_record_is_complete():
-    sources = Catalog().sources
+    sources = CATALOG.sources
     for one in records():
         assert one.theme in THEMES, one.id
         assert one.reason, one.id

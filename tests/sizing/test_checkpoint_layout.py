@@ -1,11 +1,10 @@
 """The files of a checkpoint, layout by layout."""
 
 import pytest
-from conftest import LLAMA
+from conftest import CATALOG, LLAMA
 
 import ingest
 from ingest.architecture import describe
-from ingest.catalog.store import Catalog
 from ingest.errors import UsageError
 from ingest.sizing.checkpoint_files import LAYOUTS, CheckpointContent, RankLayout, largest_stage_factor
 
@@ -46,7 +45,7 @@ def test_files_hold_every_byte_once(layout, stage, shape, big):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_each_rule_has_a_source(layout):
-    known = Catalog().sources
+    known = CATALOG.sources
     assert all(row.source in known and row.where for row in files(layout, RankLayout(2, 2, 2)))
 
 

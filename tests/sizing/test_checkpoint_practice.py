@@ -4,13 +4,12 @@ import math
 
 import pytest
 import yaml
-from conftest import table
+from conftest import CATALOG, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.records import Failures
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.checkpoint_schedule import interval_course
@@ -46,7 +45,7 @@ def test_the_failure_rate_is_that_of_the_published_sizes_next_to_the_job(gpus, e
     if len(entries) == 1:
         assert answer.results["job_mean_time_to_interrupt"].value == pytest.approx(rows[entries[0]])
         name = "observed_interrupts" if entries == ["llama3"] else "failures_per_node_second"
-        assert Catalog().get(Failures, entries[0]).name in why(answer, name)
+        assert CATALOG.get(Failures, entries[0]).name in why(answer, name)
     else:
         assert "a line of logarithmic axes" in why(answer, "failures_per_node_second")
 

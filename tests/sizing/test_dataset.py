@@ -5,20 +5,19 @@ import io
 import json
 
 import pytest
-from conftest import refused, table
+from conftest import CATALOG, refused, table
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.records import Corpus, Format, Pipeline
-from ingest.catalog.store import Catalog
 from ingest.corpus import estimators, measurement_file
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.dataset import STAGES
 
 CONTRACT = {"raw_bytes", "clean_bytes", "tokenized_bytes", "dataset_bytes", "dataset_files", "usable_bytes"}
-TEXT_FORMATS = [form.id for form in Catalog().all(Format) if "tokens" in form.holds or "text" in form.holds]
-SAMPLE_FORMATS = [form.id for form in Catalog().all(Format) if "samples" in form.holds]
+TEXT_FORMATS = [form.id for form in CATALOG.all(Format) if "tokens" in form.holds or "text" in form.holds]
+SAMPLE_FORMATS = [form.id for form in CATALOG.all(Format) if "samples" in form.holds]
 
 
 def value(name, **options):
@@ -171,7 +170,7 @@ def test_ratios_hold_in_both_directions():
     assert half.results["clean_bytes"].value == pytest.approx(400e9)
 
 
-@pytest.mark.parametrize("name", Catalog().ids("corpora"))
+@pytest.mark.parametrize("name", CATALOG.ids("corpora"))
 def test_every_corpus_is_answered_or_says_what_is_missing(shipped, name):
     corpus = shipped.get(Corpus, name)
     amount = "samples" if corpus.holds == "samples" else "tokens"
@@ -186,7 +185,7 @@ def test_every_corpus_is_answered_or_says_what_is_missing(shipped, name):
         assert ingest.dataset(corpus=name).results["usable_bytes"].value > 0
 
 
-@pytest.mark.parametrize("name", Catalog().ids("pipelines"))
+@pytest.mark.parametrize("name", CATALOG.ids("pipelines"))
 def test_every_pipeline_is_answered(shipped, name):
     answer = ingest.dataset(tokens="1T", pipeline=name)
     pipeline = shipped.get(Pipeline, name)
@@ -196,7 +195,7 @@ def test_every_pipeline_is_answered(shipped, name):
     assert known or "bytes_kept" in pipeline.missing
 
 
-BY_REFERENCE = [one.id for one in Catalog().all(Corpus) if one.refers_to]
+BY_REFERENCE = [one.id for one in CATALOG.all(Corpus) if one.refers_to]
 
 
 @pytest.mark.parametrize("name", BY_REFERENCE)

@@ -5,11 +5,10 @@ import random
 from collections import Counter
 
 import pytest
-from conftest import table
+from conftest import CATALOG, table
 
 from ingest import bw
 from ingest.catalog.records import Model
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
 
@@ -22,7 +21,7 @@ def reads(model, **options):
 
 def by_hand(model, rows):
     """Lookups that memory serves, filled table by table from the one whose rows are read most."""
-    entry = Catalog().get(Model, model)
+    entry = CATALOG.get(Model, model)
     classes = [(item.value, entry.embedding_lookups[name].value) for name, item in entry.embedding_rows.items()]
     served = 0.0
     for count, lookups in sorted(classes, key=lambda one: one[1] / one[0], reverse=True):

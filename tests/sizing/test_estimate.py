@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import table
+from conftest import CATALOG, table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from ingest.sizing.bandwidth import NEEDED, estimate
 from ingest.sizing.evidence_ladder import BASES
 from ingest.sizing.job import job_of
 
-MODELS, GPUS = Catalog().ids("models"), Catalog().ids("gpus")
+MODELS, GPUS = CATALOG.ids("models"), CATALOG.ids("gpus")
 
 
 def answered(shipped, **options):

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, table
+from conftest import CATALOG, LLAMA, table
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
 from ingest.architecture import describe
 from ingest.architecture.weight_table import Weight
-from ingest.catalog.store import Catalog
 from ingest.engine.messages import rule_of
 from ingest.engine.registry import solve
 from ingest.sizing.memory_inputs import PLACES, kept_elements
@@ -451,7 +450,7 @@ def test_the_search_computes_parts_of_layers_again():
 
 
 def test_a_vector_of_weights_keeps_nothing_as_no_matrix_reads_it():
-    model, scales = describe("llama3-8b", Catalog()), Weight("layers.scales", (4096,), "other", passes=32)
+    model, scales = describe("llama3-8b", CATALOG), Weight("layers.scales", (4096,), "other", passes=32)
     assert kept_elements(replace(model, weights=(*model.weights, scales))) == kept_elements(model)
 
 
@@ -569,7 +568,7 @@ def test_needs_are_at_least_those_of_states_where_a_step_is_not_counted(run):
 def test_a_pipeline_stage_of_zero_3_gathers_all_its_weights_and_holds_their_gradients(stages, ranks, replicas):
     layout = {"gpus": stages * ranks * replicas, "tensor_parallel": ranks, "pipeline_parallel": stages, "sequence_length": 4096}
     gathered = results(model="llama3-70b", **layout)["gather_bytes_per_gpu"]
-    stage = describe("llama3-70b", Catalog()).parameters / stages / ranks
+    stage = describe("llama3-70b", CATALOG).parameters / stages / ranks
     assert (gathered.low, gathered.value) == pytest.approx((stage * (2 + 2), stage * (2 + 4)))
     frozen = results(model="llama3-70b", recipe="lora", **layout)["gather_bytes_per_gpu"].value
     assert stage * 2 < frozen < stage * 2.1
@@ -577,7 +576,7 @@ def test_a_pipeline_stage_of_zero_3_gathers_all_its_weights_and_holds_their_grad
 
 @pytest.mark.parametrize("model", ["llama3-8b", "llama2-70b", "qwen-14b"])
 def test_what_qlora_leaves_wide_takes_32_bits_at_the_high_end(model):
-    made = describe(model, Catalog())
+    made = describe(model, CATALOG)
     wide = sum(row.parameters for row in made.weights if row.kind in ("embedding", "head", "norm")) / made.parameters
     width = ingest.memory(model, gpus=1, recipe="qlora", sequence_length=512).given["weight_bytes_per_parameter"]
     assert (width.low, width.high - width.value) == pytest.approx((width.value, 2 * wide), rel=0.01)

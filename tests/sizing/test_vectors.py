@@ -6,13 +6,12 @@ import statistics
 from pathlib import Path
 
 import pytest
-from conftest import table
+from conftest import CATALOG, table
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ingest
 from ingest.catalog.records import STORES, Layout
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.vectors import CASES
 
@@ -65,7 +64,7 @@ def test_codes_that_diskann_holds_in_memory_have_the_bytes_of_their_files():
 
 def test_layouts_name_the_versions_whose_files_were_counted():
     versions = {(row["layout"], row["index"]): row["version"] for row in recorded("files.csv")}
-    for one in Catalog().all(Layout):
+    for one in CATALOG.all(Layout):
         assert versions[one.layout, one.index] in one.held_against
         assert one.stores in STORES
     assert set(CASES) == set(STORES)

@@ -4,11 +4,10 @@ import json
 import re
 
 import pytest
-from conftest import EXAMPLES, refused, table
+from conftest import CATALOG, EXAMPLES, refused, table
 from test_fits import layer
 
 import ingest
-from ingest.catalog.store import Catalog
 from ingest.errors import IngestError
 from ingest.storage.fit import fit_need
 from ingest.storage.need import Listed, Need, from_numbers
@@ -94,7 +93,7 @@ def test_what_is_enough_says_so(site):
 def test_systems_are_proposed_only_where_something_is_missing(units, proposed):
     # An appliance reads 103.83 GB/s: 4 of them 415.3, 5 of them 519.2.
     in_place = Listed("storage.existing.0", {"system": "ddn-ai400x2t", "units": units})
-    found = fit_need(Need("reads", from_numbers(read_bandwidth="500 GB/s"), existing=(in_place,)), ["ddn-ai400x2"], Catalog())
+    found = fit_need(Need("reads", from_numbers(read_bandwidth="500 GB/s"), existing=(in_place,)), ["ddn-ai400x2"], CATALOG)
     assert [one.entry.id for one in found.systems] == (["ddn-ai400x2"] if proposed else [])
     assert found.nothing_missing == ("" if proposed else "Nothing is missing: the storage in place meets every need.")
     assert found.unmet == ""

@@ -5,11 +5,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from conftest import SITES, example_plan, refused, table
+from conftest import CATALOG, SITES, example_plan, refused, table
 
 import ingest
 from ingest.catalog.records import Node
-from ingest.catalog.store import Catalog
 from ingest.cli.main import main
 from ingest.errors import UsageError
 from ingest.reports.page import as_text
@@ -82,7 +81,7 @@ def test_nodes_and_conditions_are_those_of_the_site(plans, path, node, clients):
 
 
 def _node(name):
-    return Catalog().get(Node, name)
+    return CATALOG.get(Node, name)
 
 
 #: Reads are tokens only, so that the restore of its large job is what it reads most.

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from browser import CHROMIUM, COMMAND
-from conftest import table
+from conftest import CATALOG, table
 from scenarios import TABS, Draws, asked, needs_of_site, parts_of_site
 
 from ingest.architecture import describe
@@ -86,8 +86,7 @@ def hold(window, questions, catalog):
 @pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize(("seed", "fits", "others"), [(23, 5, 20), pytest.param(2026, 150, 500, marks=pytest.mark.slow)])
 def test_answers_of_the_page_are_those_of_the_package(opened, tab, seed, fits, others):
-    catalog = Catalog()
-    hold(opened, list(Draws(catalog, seed, (tab,)).scenarios(fits if tab == "fit" else others)), catalog)
+    hold(opened, list(Draws(CATALOG, seed, (tab,)).scenarios(fits if tab == "fit" else others)), CATALOG)
 
 
 #: The cautions, reasons and refusals of the page, as it shows them.
@@ -110,7 +109,7 @@ FIELDS = {
 @pytest.mark.parametrize("tab", TABS)
 def test_the_page_names_its_fields_and_no_option(opened, tab):
     asked, begins = FIELDS.get(tab, ({}, ""))
-    said = opened.evaluate(SAID, [*Draws(Catalog(), 54, (tab,)).scenarios(40), [tab, asked]])
+    said = opened.evaluate(SAID, [*Draws(CATALOG, 54, (tab,)).scenarios(40), [tab, asked]])
     assert [line for line in said if re.search("--[a-z]", re.sub("`[^`]*`", "", line))] == []
     assert said[-1].startswith(begins), said[-1]
     assert tab != "vectors" or "the text of the vectors is not counted in the source" in said
@@ -167,7 +166,7 @@ def test_commands_of_the_page_answer_alike(opened):
 @needs_chromium
 @pytest.mark.parametrize("tab", ["bw", "checkpoint"])
 def test_the_page_names_the_command_of_the_simulation_that_follows(opened, run, tab):
-    questions = list(Draws(Catalog(), 11, (tab,)).scenarios(8))
+    questions = list(Draws(CATALOG, 11, (tab,)).scenarios(8))
     named = """(questions) => questions.map(([tab, values]) => {
         const empty = Object.fromEntries(Ingest.forms[tab].map(({ name }) => [name, ""]));
         return Ingest.answer(tab, { ...empty, ...values }).next?.command;
@@ -287,13 +286,13 @@ def planned(opened, values):
 
 @needs_chromium
 def test_site_files_of_the_page_are_planned_and_others_are_not_written(opened):
-    draws = Draws(Catalog(), 5, ("plan",))
+    draws = Draws(CATALOG, 5, ("plan",))
     questions = [values for _, values in draws.scenarios(20)] + [{"name": word} for word in DOUBTFUL]
     found = [planned(opened, values) for values in questions]
     assert sum(not isinstance(one, str) for one in found) > 25  # a plan that is refused raises
     for values, one in zip(questions, found, strict=True):
         if isinstance(one, str):
-            assert asked("plan", {"model": "llama3-8b", "node": "dgx-h100", **values}, Catalog())["ok"] is False, values
+            assert asked("plan", {"model": "llama3-8b", "node": "dgx-h100", **values}, CATALOG)["ok"] is False, values
     llm = planned(opened, {"model": "llama3-70b", "nodes": "64", "tokens": "100B"})
     assert {"R-READ-03", "R-WRITE-01", "R-CAP-03"} <= {*llm.results}
     assert "R-READ-03" in planned(opened, {"model": "cosmoflow"}).results
@@ -315,13 +314,13 @@ def judged(values, best, catalog):
 
 @needs_chromium
 def test_flips_of_a_small_site_are_where_asking_again_has_them(opened):
-    catalog, turned = Catalog(), 0
+    turned = 0
     start = {"nodes": 64, "tokens": 1e12, "copies": 1, "keep": 3}
     for model, storage in (("llama3-8b", "ddn-ai400x2"), ("llama3-405b", "flashblade-s500"), ("cosmoflow", "ddn-ai400x2")):
         site = {"model": model, "node": "dgx-h100", "mode": "async", "storage": storage}
         rows = opened.evaluate(FLIPS, {"model": model, "storage": storage})
         today = {**site, **{name: str(value) for name, value in start.items()}}
-        best = judged(today, None, catalog)
+        best = judged(today, None, CATALOG)
         found = {row[0]: [one for one in rows if one[0] == row[0]] for row in rows}
         for name, label in (("nodes", "Nodes"), ("tokens", "Tokens of the data"), ("copies", "Copies of the data")):
             for sign, far in ((1, 100), (-1, 0.01)):
@@ -329,10 +328,10 @@ def test_flips_of_a_small_site_are_where_asking_again_has_them(opened):
                 turns = float(re.sub(r"[^0-9.]", "", ends[0][2])) if ends else max(start[name] * far, 1)
                 near = turns - sign * (1 if name != "tokens" else turns / 1000)
                 there = {**today, name: f"{turns:.0f}"}
-                assert (judged(there, best, catalog).fits != best.fits) == bool(ends), (model, storage, name, sign)
+                assert (judged(there, best, CATALOG).fits != best.fits) == bool(ends), (model, storage, name, sign)
                 if ends:
                     turned += 1
-                    assert judged({**today, name: f"{near:.0f}"}, best, catalog).fits == best.fits, (model, storage, name, sign)
+                    assert judged({**today, name: f"{near:.0f}"}, best, CATALOG).fits == best.fits, (model, storage, name, sign)
     assert turned >= 4
 
 
@@ -340,7 +339,7 @@ def test_flips_of_a_small_site_are_where_asking_again_has_them(opened):
 def test_a_job_without_progress_is_refused_as_the_rules_refuse_it(opened):
     stuck = {"model": "llama3-405b", "node": "dgx-h100", "nodes": "125000"}
     (answer,) = opened.evaluate(ANSWERS, [["plan", stuck]])
-    assert answer["error"] == planned(opened, stuck) == asked("plan", stuck, Catalog())["error"]
+    assert answer["error"] == planned(opened, stuck) == asked("plan", stuck, CATALOG)["error"]
     assert answer["error"].startswith("no progress: checkpoints and restarts would take ")
     saves = {"gpus": "1000000", "gpu": "h100-sxm", "model": "llama3-405b"}  # of another tab
     assert planned(opened, saves).startswith("no progress")
@@ -367,11 +366,12 @@ def test_entries_of_the_user_are_in_the_page(opened, tmp_path):
 def test_names_that_tools_print_mean_the_same_in_the_page(opened):
     names = table("catalog/names.yaml")
     names["gpus"] = [*[*names["gpus"]][::5], *names.pop("ambiguous"), "NVIDIA H100 64GB", "MIG 1g.5gb", "gpu:l40s:2"]
+    asked = [(kind, name) for kind, written in names.items() for name in written]
     meant = "const { entry, possible, near } = new $.Catalog().meaning(kind, name); return [entry, [...possible], [...near]];"
-    for kind, written in names.items():
-        for name in written:
-            entry, possible, near, _ = Catalog().meaning(kind, name)
-            assert opened.evaluate(f"([kind, name]) => {{ {meant} }}", [kind, name]) == [entry, [*possible], [*near]], name
+    told = opened.evaluate(f"(asked) => asked.map(([kind, name]) => {{ {meant} }})", asked)
+    for (kind, name), answer in zip(asked, told, strict=True):
+        entry, possible, near, _ = CATALOG.meaning(kind, name)
+        assert answer == [entry, [*possible], [*near]], name
 
 
 def test_roots_are_what_the_scripts_take_from_modules():
@@ -386,8 +386,7 @@ def test_roots_are_what_the_scripts_take_from_modules():
 
 @needs_chromium
 def test_the_page_knows_every_structure_by_each_of_its_names(opened):
-    catalog = Catalog()
-    rows = [*catalog.releases.rows.values()]
+    rows = [*CATALOG.releases.rows.values()]
     ask = """(names) => {
         const catalog = new $.Catalog(), { describe } = $.modules["ingest.architecture.model_description"];
         return names.map((name) => { const made = describe(name, catalog); return [made.id, made.parameters]; });
@@ -396,7 +395,7 @@ def test_the_page_knows_every_structure_by_each_of_its_names(opened):
     got = opened.evaluate(ask, [name for _, name in named])
     assert len({id for id, _ in got}) == len(rows) >= 550
     for (row, name), (id, parameters) in zip(named, got, strict=True):
-        assert (id, parameters) == (row.id, row.parameters or describe(row.id, catalog).parameters), name
+        assert (id, parameters) == (row.id, row.parameters or describe(row.id, CATALOG).parameters), name
 
 
 def test_another_suffix_is_refused(tmp_path):
