@@ -50,7 +50,7 @@ from ingest.sizing.job import (
 )
 from ingest.sizing.published_rates import samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
-from ingest.units import display, parse_whole
+from ingest.units import display, parse_whole, percent
 
 #: Steps that are simulated, and the seed of their draws.
 USUAL_STEPS, USUAL_SEED = 1000, 1
@@ -116,6 +116,7 @@ QUESTION = Question(
         *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
         *shown("reads_in_flight_per_node", "step_computation_seconds", main=False),
         *shown("first_batch_seconds", "workers_load", "storage_load", "cores_load", "gpu_decode_load", "readers"),
+        Shown("gpus_of_bandwidth", where="limited"),
         Shown("read_amplification"),
         *shown("amplified_read_bandwidth", "samples_per_second_per_reader", "read_bandwidth_of_busiest_node", main=False),
         Shown("decode_cores_per_node"),
@@ -136,6 +137,7 @@ QUESTION = Question(
             "Reaches",
             {
                 "accelerator_utilization": "{} utilization",
+                "gpus_of_bandwidth": "read bandwidth for {}",
                 "epochs_read_bandwidth": "{} read without stalls",
                 "amplified_read_bandwidth": "{} read without stalls",
                 "fed_samples_per_second_per_gpu": "{} per GPU",
@@ -158,10 +160,10 @@ class LoaderOptions(TypedDict, total=False):
         option("Batches requested ahead for each worker; {default} by default.", quantity="loader_prefetch", usual=DEFAULTS),
     ]
     batch: Annotated[Amount, option(
-        f"Samples per GPU and step; by default those of {{default}}, or {USUAL_BATCH} where the FLOPs of a sample are not "
-        "known.", quantity="samples_per_step", usual=display(USUAL_STEP_FLOPS, "FLOP"))]  # fmt: skip
+        f"Samples (of text: sequences) per GPU and step; those of {{default}} by default, or {USUAL_BATCH} where the FLOPs of "
+        "a sample are not known.", quantity="samples_per_step", usual=display(USUAL_STEP_FLOPS, "FLOP"))]  # fmt: skip
     latency: Annotated[Amount, option(
-        "Mean time to open and read one sample, such as 5ms; by default, its share of {default}.",
+        "Mean time to open and read one sample or sequence of text, such as 5ms; by default, its share of {default}.",
         "TIME", quantity="sample_read_seconds", usual=f"{OPENED} for a file, and {STREAMED}")]  # fmt: skip
     latency_cv: Annotated[Amount, option(
         "Standard deviation of the latency over its mean; {default} by default.",
@@ -259,7 +261,7 @@ def feed(
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate)
     place_cache(known, cache, rate.node)
-    facts = {"observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
+    facts = {"limited" if "feed_read_bandwidth" in known.given else "", "observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
     asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
     known.freeze()
     first = _loader_of(known, loader)
@@ -525,10 +527,13 @@ def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own
     words = {
         "decode": "known" if decoded else "unknown",
         "batch": "given" if batch and batch.origin != "default" else "assumed",
+        "loader": "late" if known.value("accelerator_utilization_fluid") < known.value("accepted_utilization") else "fast",
     }
+    allowed = percent(1 / max(1, known.value("shared_load")))
+    behind = finding("W130", known.find, words, workers=loader.workers, allowed=allowed)
     short = finding("W80", known.find, words, batch=f"{loader.batch:,}")
     late = finding("W82", {"job_epochs": known.find("job_epochs"), **own})
-    found = [finding("W16", known.find), finding("W81", known.find), short, late, finding("W97", words=words)]
+    found = [finding("W16", known.find), finding("W81", known.find), short, late, behind, finding("W97", words=words)]
     warnings = [*rate_warnings(rate, known.find), *(one.message() for one in applying(found)), *warnings_of(known, kind)]
     if loader.ranks > MOST_RANKS:
         warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))
