@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from itertools import dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, pairwise, product, takewhile
 
 import click
 
@@ -331,11 +331,11 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     counted = [f"steps of {ctx.info_name}"] if value.isdigit() else []  # `--save-interval 1000`, of a launcher
     if not {"--io-size", "--tool"} & {*known} and re.fullmatch("[0-9.]+ ?[kmg](i?b)?", value.lower()):
         counted += ["sized"]  # `--bs 1M`, of a benchmark
-    for table in (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else [])):
-        for one in (*spellings(option.replace("-per-", "per")), *(() if not foreign else ours)):
-            needless = meant_by(table, one.replace("-", ""))
-            if needless and (one == spelt[0] or (foreign and not meant_by("quantities", spelt[0]))):
-                return f"no such option '{option}'; {needless[0]}"
+    tables = (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else []))
+    for table, one in chain(product(tables, spellings(option.replace("-per-", "per"))), product(tables, ours if foreign else ())):
+        needless = meant_by(table, one.replace("-", ""))
+        if needless and (one == spelt[0] or (foreign and not meant_by("quantities", spelt[0]))):
+            return f"no such option '{option}'; {needless[0]}"
     if is_quantity(quantity) and "axes" in names:
         return _line(option, f"{quantity}={value}")
     if (meant := option_of(option.strip("-"))) in known:
@@ -357,9 +357,10 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if "; did" in said:
         return said
     taking_it = [f"{one} {value}" for each in counted_by(value) if (one := f"--{each.replace('_', '-')}") in known]
-    if re.search("[a-z]", value.lower()) and taking_it:  # a bare number or a share may be that of anything
-        return _line(option, "' or '".join(taking_it[:2]))
     taking = {name: that_take(value, command_of(name)) for name in COMMANDS}
+    own = any(option in each for each in taking.values())  # that of another command
+    if re.search("[a-z]", value.lower()) and taking_it and not own:  # a bare number or a share may be that of anything
+        return _line(option, "' or '".join(taking_it[:2]))
     anywhere = {one for each in taking.values() for one in each}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, anywhere, whole=True)):
         others = [f"`ingest {name}`" for name, each in taking.items() if meant in each]

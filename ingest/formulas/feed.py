@@ -19,10 +19,11 @@ computed_quantity("scaled_read_seconds", "observed_read_seconds * latency_factor
 computed_quantity("fed_samples_per_second_per_gpu",
     "unstalled_samples_per_second_per_gpu * accelerator_utilization", "sample/s/GPU",
     "Samples per second of one GPU that waits for its loader.", label="samples per second with its loader")  # fmt: skip
-computed_quantity("usual_samples_per_step", "ceil(usual_step_flops * gpus_per_loader / flops_per_sample)", "sample/GPU",
-    "Batch whose step takes a given number of operations; it follows the model, and not the speed of the GPU.",
-    label="usual batch", needs="usual_step_flops flops_per_sample gpus_per_loader",
-    example="usual_samples_per_step(1e13, 31e9, 1), usual_samples_per_step(1e13, 2.07e16, 128) -> (323, 1)")  # fmt: skip
+computed_quantity("usual_samples_per_step",
+    "ceil(usual_step_flops * gpus_per_loader / (flops_per_sample * samples_per_read)) * samples_per_read", "sample/GPU",
+    "Batch whose step takes a given number of operations, in whole reads; it follows the model, and not the speed of the GPU.",
+    label="usual batch", needs="usual_step_flops flops_per_sample gpus_per_loader samples_per_read",
+    example="usual_samples_per_step(1e13, 31e9, 1, 1), usual_samples_per_step(1e13, 4.5e11, 1, 8192) -> (323, 8192)")  # fmt: skip
 computed_quantity("step_computation_seconds",
     "samples_per_step / (unstalled_samples_per_second_per_gpu * gpus_per_loader)", "s",
     "Time in which the GPUs that one loader feeds compute on one batch.", label="computation of one step")  # fmt: skip
@@ -39,6 +40,9 @@ computed_quantity("workers_load",
 computed_quantity("storage_load", "amplified_read_bandwidth / feed_read_bandwidth", "1",
     "Reads of GPUs that never wait over the bandwidth that storage gives to the job.", label="load of the storage",
     above=False)  # fmt: skip
+computed_quantity("gpus_of_bandwidth", "floor(gpus / storage_load)", "GPU",
+    "GPUs of the job that the read bandwidth given feeds without waits, at the rate per GPU of the whole job.",
+    label="GPUs that the read bandwidth feeds", example="gpus_of_bandwidth(128, 1.303) -> 98")  # fmt: skip
 computed_quantity("cores_load",
     "unstalled_samples_per_second_per_gpu * gpus_per_node * sample_decode_seconds / cores_per_node", "1",
     "Cores that decode for GPUs that never wait over the cores of the node.", label="load of the cores",
@@ -51,7 +55,7 @@ computed_quantity("sufficient_latency_p99",
     "sufficient_latency / (1 + sample_read_variation**2) ** 0.5"
     " * 2.718281828459045 ** (2.3263478740408408 * log(1 + sample_read_variation**2) ** 0.5)", "s/sample",
     "Latency that 99 of 100 samples may reach, at the mean and the variation that keep the accepted utilization.",
-    where="99th percentile of a lognormal distribution", label="latency of 99 in 100 samples that suffices", above=False,
+    where="99th percentile of a lognormal distribution", label="latency of 99 in 100 reads that suffices", above=False,
     example="round(sufficient_latency_p99(0.01, 1), 4), sufficient_latency_p99(0.01, 0) -> (0.0491, 0.01)")  # fmt: skip
 computed_quantity("reads_in_flight_per_node",
     "unstalled_samples_per_second_per_gpu * gpus_per_node * sample_read_seconds * (1 - cache_hit_fraction)", "1/node",

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
-from ingest.engine.messages import Message, Option
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
@@ -50,7 +50,7 @@ from ingest.sizing.job import (
 )
 from ingest.sizing.published_rates import samples_of
 from ingest.sizing.rules import applying, contradictions, finding, unused
-from ingest.units import display, parse_whole
+from ingest.units import display, parse_whole, percent
 
 #: Steps that are simulated, and the seed of their draws.
 USUAL_STEPS, USUAL_SEED = 1000, 1
@@ -86,6 +86,7 @@ DEFAULTS = {
     "accepted_utilization": assumed(USUAL_UTILIZATION, f"GPUs compute {ACCEPTED} % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
+    "samples_per_read": Input(1).by_default("a read takes one sample"),
 }  # fmt: skip
 #: Results that are zero where nobody limits them, and say nothing then.
 UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
@@ -103,7 +104,7 @@ REMEDIES = ("sufficient_workers", "sufficient_prefetch", "sufficient_latency", "
 #: Inputs of the simulation.
 SIMULATED_FROM = (
     "loader_workers", "loader_prefetch", "samples_per_step", "step_computation_seconds", "sample_read_seconds",
-    "sample_read_variation", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step", "handover_seconds",
+    "sample_read_variation", "samples_per_read", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step", "handover_seconds",
     "simulated_steps", "accepted_utilization", "gpus",
 )  # fmt: skip
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
@@ -115,6 +116,7 @@ QUESTION = Question(
         *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
         *shown("reads_in_flight_per_node", "step_computation_seconds", main=False),
         *shown("first_batch_seconds", "workers_load", "storage_load", "cores_load", "gpu_decode_load", "readers"),
+        Shown("gpus_of_bandwidth", where="limited"),
         Shown("read_amplification"),
         *shown("amplified_read_bandwidth", "samples_per_second_per_reader", "read_bandwidth_of_busiest_node", main=False),
         Shown("decode_cores_per_node"),
@@ -135,6 +137,7 @@ QUESTION = Question(
             "Reaches",
             {
                 "accelerator_utilization": "{} utilization",
+                "gpus_of_bandwidth": "read bandwidth for {}",
                 "epochs_read_bandwidth": "{} read without stalls",
                 "amplified_read_bandwidth": "{} read without stalls",
                 "fed_samples_per_second_per_gpu": "{} per GPU",
@@ -157,10 +160,10 @@ class LoaderOptions(TypedDict, total=False):
         option("Batches requested ahead for each worker; {default} by default.", quantity="loader_prefetch", usual=DEFAULTS),
     ]
     batch: Annotated[Amount, option(
-        f"Samples per GPU and step; by default those of {{default}}, or {USUAL_BATCH} where the FLOPs of a sample are not "
-        "known.", quantity="samples_per_step", usual=display(USUAL_STEP_FLOPS, "FLOP"))]  # fmt: skip
+        f"Samples (of text: sequences) per GPU and step; those of {{default}} by default, or {USUAL_BATCH} where the FLOPs of "
+        "a sample are not known.", quantity="samples_per_step", usual=display(USUAL_STEP_FLOPS, "FLOP"))]  # fmt: skip
     latency: Annotated[Amount, option(
-        "Mean time to open and read one sample, such as 5ms; by default, its share of {default}.",
+        "Mean time to open and read one sample or sequence of text, such as 5ms; by default, its share of {default}.",
         "TIME", quantity="sample_read_seconds", usual=f"{OPENED} for a file, and {STREAMED}")]  # fmt: skip
     latency_cv: Annotated[Amount, option(
         "Standard deviation of the latency over its mean; {default} by default.",
@@ -258,7 +261,7 @@ def feed(
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate)
     place_cache(known, cache, rate.node)
-    facts = {"observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
+    facts = {"limited" if "feed_read_bandwidth" in known.given else "", "observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
     asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
     known.freeze()
     first = _loader_of(known, loader)
@@ -343,7 +346,11 @@ def _job(
     job = job_of(**{name: asked[name] for name in OF_JOB})
     count = quantities_of({}, {"gpus": asked["gpus"]}).get("gpus")
     rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
-    inputs = {**rate.known, **DEFAULTS, **by_user({**given, **job.settings})}
+    reads = _of_one_read(rate)
+    inputs = {**rate.known, **DEFAULTS, "samples_per_read": reads, **by_user({**given, **job.settings})}
+    for name, factor in (("samples_per_step", reads.value), ("sample_read_seconds", 1 / reads.value)):
+        if name in given:
+            inputs[name] = inputs[name]._replace(value=given[name] * factor)
     if seen is not None:
         if usual_node is not None:
             inputs["gpus_per_node"] = assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")
@@ -364,6 +371,18 @@ def _job(
         # Asked for at once: a part that is not known is the refusal.
         known.step("sample_bytes_of_parts")
     return rate, given, known
+
+
+def _of_one_read(rate: RateBasis) -> Input:
+    """The samples that a loader reads together: the tokens of a sequence, where a sample of the model is a token."""
+    model = rate.model
+    if model is None or model.sample_unit != "token":
+        return DEFAULTS["samples_per_read"]
+    length = model.sequence_length
+    if length is None:
+        what = f": a sample of {model.id} is one token, expected the tokens of a sequence, which are read together"
+        raise option_error("sequence_length", what)
+    return Input(length.value).by_default(f"a sequence of {length.value:,.0f} tokens is read together", "sequence_length")
 
 
 #: What the variants of a loader have in common.
@@ -417,9 +436,9 @@ def _complete(known: Quantities, rate: RateBasis) -> None:
     """Fill in the latency, the batch, and the resources that nobody limits."""
     known.state("latency_not_given")
     if known.find("sample_read_seconds") is None:
-        known.give(
-            {"sample_read_seconds": assumed(0.005, "a sample takes 5 ms: a few requests to a busy file system", "latency")}
-        )
+        count = known.value("samples_per_read")
+        why = f"a {'sample' if count == 1 else 'sequence'} takes 5 ms: a few requests to a busy file system"
+        known.give({"sample_read_seconds": assumed(0.005 / count, why, "latency")})
     if "samples_per_step" not in known.given and known.find("flops_per_sample") is not None:
         known.state("batch_of_usual_operations")
     elif "samples_per_step" not in known.given:
@@ -447,17 +466,18 @@ def _complete(known: Quantities, rate: RateBasis) -> None:
 def _loader_of(known: Quantities, kind: str) -> Loader:
     """The loader of one rank, for the simulation."""
     value, handover = known.value, known.given["handover_seconds"]
+    read = value("samples_per_read")
     ranks = value("readers") if kind == "megatron" else value("gpus")
     ends = (handover.value, handover.value) if handover.low is None else (handover.low, handover.high or handover.value)
     return Loader(
         workers=int(value("loader_workers")),
         prefetch=int(value("loader_prefetch")),
-        batch=int(value("samples_per_step")),
+        batch=math.ceil(value("samples_per_step") / read),
         step_seconds=value("step_computation_seconds"),
-        latency_seconds=value("sample_read_seconds"),
+        latency_seconds=value("sample_read_seconds") * read,
         latency_variation=value("sample_read_variation"),
         hit_fraction=value("cache_hit_fraction"),
-        decode_seconds=value("sample_decode_seconds"),
+        decode_seconds=value("sample_decode_seconds") * read,
         shared_seconds=value("shared_seconds_per_step"),
         ranks=int(ranks),
         handover_seconds=ends,
@@ -507,10 +527,13 @@ def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own
     words = {
         "decode": "known" if decoded else "unknown",
         "batch": "given" if batch and batch.origin != "default" else "assumed",
+        "loader": "late" if known.value("accelerator_utilization_fluid") < known.value("accepted_utilization") else "fast",
     }
+    allowed = percent(1 / max(1, known.value("shared_load")))
+    behind = finding("W130", known.find, words, workers=loader.workers, allowed=allowed)
     short = finding("W80", known.find, words, batch=f"{loader.batch:,}")
     late = finding("W82", {"job_epochs": known.find("job_epochs"), **own})
-    found = [finding("W16", known.find), finding("W81", known.find), short, late, finding("W97", words=words)]
+    found = [finding("W16", known.find), finding("W81", known.find), short, late, behind, finding("W97", words=words)]
     warnings = [*rate_warnings(rate, known.find), *(one.message() for one in applying(found)), *warnings_of(known, kind)]
     if loader.ranks > MOST_RANKS:
         warnings.append(Message(f"{MOST_RANKS:,} of {loader.ranks:,} loaders are simulated: the utilization is an upper bound"))

@@ -455,10 +455,13 @@ class SiteJob:
                         known.link("dataset_samples", known.step("samples_of_data_tokens"))
                     elif "dataset_samples" in data.given:
                         known.adopt(data.steps_of("dataset_samples"))
+                    elif (held := data.find("data_bytes")) is not None:
+                        known.link("dataset_bytes", held)
+                        known.link("dataset_samples", known.step("samples_of_dataset"))
                 known.state("length_in_epochs")
                 known.step("training_samples")
             except MissingQuantity:
-                expected = "expected `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
+                expected = "expected `bytes` or `samples` of the data set, or its tokens and `tokens_per_sample` of the job"
                 self.site.refuse((*self.keys, "epochs"), f"the samples of one epoch are not known, {expected}")
 
     def _counts_epochs(self, read: Mapping[str, Step]) -> bool:

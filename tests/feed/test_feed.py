@@ -154,11 +154,13 @@ def test_the_curve_holds_the_loader_itself():
 
 
 def test_the_latency_follows_from_the_files_unless_it_is_given():
-    """UNet3D: 146.6 MB in a file of its own; ResNet-50: 1,251 images of 115 kB in a file; token ids: 5 ms."""
+    """UNet3D: 146.6 MB in a file of its own; ResNet-50: 1,251 images of 115 kB in a file; a sequence of token ids: 5 ms."""
     for options, seconds in (
         ({"model": "unet3d", "batch": 4}, pytest.approx(0.005 + 0.1466, rel=0.01)),
         ({"model": "resnet50", "batch": 4}, pytest.approx(0.005 / 1251 + 0.1147e-3, rel=0.01)),
         ({"model": "llama3-405b", "nodes": 16}, 0.005),
+        ({"model": "llama3-70b", "nodes": 16}, 0.005 / 8192),
+        ({"model": "llama3-70b", "latency": "1ms"}, 0.001 / 8192),
         ({"model": "unet3d", "latency": "1ms"}, 0.001),
     ):
         assert feed(gpu="h100", steps=20, **options).known.value("sample_read_seconds") == seconds
@@ -202,9 +204,29 @@ def test_the_rate_gets_the_cautions_that_bw_gives_it(run):
         assert "W97" not in run("feed", *words, "--gpu", "h100", "--steps", "20", "-v").err
 
 
+def test_a_sequence_of_tokens_is_one_read():
+    """Two models that differ in what one sample is, a token or a sequence, load alike; fewer than 4 tokens/ms leave no wait."""
+    asked = {"gpu": "h100", "nodes": 16, "steps": 50}
+    for options in ({}, {"latency": "2s", "batch": 2}):
+        by_token = feed("llama3-70b", **asked, **options).results["accelerator_utilization"].value
+        by_sequence = feed("llama2-70b-lora", **asked, **options).results["accelerator_utilization"].value
+        assert by_token == pytest.approx(by_sequence, abs=0.02)
+    with pytest.raises(UsageError, match="a sample of gnmt-tok is one token"):
+        feed("gnmt-tok", **asked)
+
+
 def test_a_load_that_nobody_limits_is_not_shown():
-    assert not {"storage_load", "cores_load"} & values().keys()
-    assert values(read_bandwidth="1 GB/s")["storage_load"] == pytest.approx(0.16)
+    assert not {"storage_load", "cores_load", "gpus_of_bandwidth"} & values().keys()
+    found = values(read_bandwidth="1 GB/s")
+    assert (found["storage_load"], found["gpus_of_bandwidth"]) == (pytest.approx(0.16), 50)
+
+
+def test_the_workers_are_named_where_they_keep_gpus_waiting_and_storage_does_not():
+    """200 samples/s for 4 workers that take 40 ms, or 8 ms: 2 s of work per second and worker, or 0.4."""
+    told = {wait: [one for one in feed(**SMALL, latency=wait).warnings if one.rule == "W130"] for wait in ("40ms", "8ms")}
+    assert not told["8ms"]
+    assert "4 workers per GPU take 2 s to load" in told["40ms"][0]
+    assert "allow 100 % utilization" in told["40ms"][0]
     assert values(decode_time="1ms", cores=16)["cores_load"] == pytest.approx(0.1)
 
 
@@ -227,7 +249,7 @@ def test_faster_gpus_never_raise_the_utilization_although_no_batch_is_given(
 
 
 @pytest.mark.parametrize(
-    ("model", "batch"), [("resnet50", 323), ("unet3d", 4), ("llama3-405b", 1), ("alphafold-3", 1), (None, 32)]
+    ("model", "batch"), [("resnet50", 323), ("unet3d", 4), ("llama3-405b", 1), ("llama3-70b", 8192), ("alphafold-3", 1), (None, 32)]
 )
 def test_the_assumed_batch_follows_the_model(model, batch):
     """10 TFLOP over 31 GFLOP of ResNet-50 and 2.86 TFLOP of UNet3D; the rates of AlphaFold 3 are below 1 per second."""

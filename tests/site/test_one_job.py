@@ -107,7 +107,7 @@ def test_samples_of_another_size_are_a_question_until_it_is_set_what_a_step_read
     assert required[1] == pytest.approx(4 * required[0])
     assert required[2] == near.results["ingest_bandwidth_per_job"].value
     assert "samples read whole, beyond the NICs" in answer_line(asked)
-    assert [one.startswith("what does a step read") for one in asked.warnings].count(True) == 1
+    assert [one.startswith("does a step read whole") for one in asked.warnings].count(True) == 1
     answered = ingest.bw(**job, set={"sample_bytes": "20 MB"})
     assert "W69" not in [one.rule for one in answered.warnings]
     reads = [answered.results[name].value for name in ("mandatory_read_bandwidth", "ingest_bandwidth_per_job")]
