@@ -151,8 +151,8 @@ def spellings(name: str) -> Iterator[str]:
         own = re.sub(rf"^({makers})[-.]", "", one)
         bare, dotted = re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one), re.sub(r"^([a-z]+[1-5])(\d)(?=-)", r"\1.\2", own)
         apart = re.sub(r"^([a-z]{3,})v(?=\d)", r"\1-v", re.sub(r"(\dx\d+)$", r"\1b", own))  # deepseekv2, mixtral8x7
-        turned = re.sub(r"(?<=\db)-(v?)(?=\d\.\d)", lambda found: "-" if found[1] else "-v", one)  # vicuna-7b-1.1
-        for made in map(words, (one, own, bare, dotted, apart, turned)):
+        more, less = re.sub(r"(?<=\db)-(?=\d\.\d)", "-v", one), re.sub(r"(?<=\db)-v(?=\d\.\d)", "-", one)  # vicuna-7b-1.1
+        for made in map(words, (one, own, bare, dotted, apart, more, less)):
             if made and made not in seen:
                 seen.append(made)
                 yield made
