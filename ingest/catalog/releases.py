@@ -126,7 +126,7 @@ def words(name: str) -> str:
 
 def spellings(name: str) -> Iterator[str]:
     """What a written name may stand for, as words: whole first, then without how it is stored, tuned and dated."""
-    whole = re.sub(r"^(hf://|https://(www\.)?huggingface\.co/|ollama://|models--)", "", name.strip().lower()).strip("/")
+    whole = re.sub(r"^(hf://|https://(www\.)?huggingface\.co/|ollama://|models--)|\.git$", "", name.strip().lower()).strip("/")
     *_, owner, whole = f"/{whole.replace('--', '/')}".split("/")
     # Another owner's `microsoft-phi` may be a model that only reads the tokens of that one; its quantized weights are the same.
     makers = _MAKERS if not owner or stored_as(whole) or re.match(rf"({_MAKERS})\b", owner) else "-"
@@ -151,8 +151,8 @@ def spellings(name: str) -> Iterator[str]:
         own = re.sub(rf"^({makers})[-.]", "", one)
         bare, dotted = re.sub(r"^([a-z]+)-v(?=\d)", r"\1-", one), re.sub(r"^([a-z]+[1-5])(\d)(?=-)", r"\1.\2", own)
         apart = re.sub(r"^([a-z]{3,})v(?=\d)", r"\1-v", re.sub(r"(\dx\d+)$", r"\1b", own))  # deepseekv2, mixtral8x7
-        turned = re.sub(r"(?<=\db)-(v?)(?=\d\.\d)", lambda found: "-" if found[1] else "-v", one)  # vicuna-7b-1.1
-        for made in map(words, (one, own, bare, dotted, apart, turned)):
+        more, less = re.sub(r"(?<=\db)-(?=\d\.\d)", "-v", one), re.sub(r"(?<=\db)-v(?=\d\.\d)", "-", one)  # vicuna-7b-1.1
+        for made in map(words, (one, own, bare, dotted, apart, more, less)):
             if made and made not in seen:
                 seen.append(made)
                 yield made
@@ -175,10 +175,13 @@ class Releases:
         self.rows = rows
         of_rows: dict[str, dict[str, None]] = {}  # ids by the words of a name, as those of entries
         of_entries: dict[str, dict[str, None]] = {}
+        self._owned: dict[str, dict[str, None]] = {}  # further names without their owner, for weights that another converted
         for row in rows.values():
             # A further name with its owner is that one alone: another owner gives the same name to other sizes.
             for name in row.names:
-                of_rows.setdefault(words(name.rpartition("/")[2] if name == row.hub else name), {})[row.id] = None
+                bare = words(name.rpartition("/")[2])
+                of_rows.setdefault(bare if name == row.hub else words(name), {})[row.id] = None
+                self._owned.setdefault(bare, {})[row.id] = None
         for name, entry in others.items():
             of_entries.setdefault(words(name), {})[entry] = None
         self._of_structures, self._of_models = {**of_entries, **of_rows}, {**of_rows, **of_entries}
@@ -198,9 +201,10 @@ class Releases:
         if re.fullmatch(_SERVING, owner.lower()):
             # What Ollama serves without a tag is its default one.
             written, owner = served if ":" in served or owner.lower() != "ollama" else f"{served}:latest", ""
+        owned = self._owned if re.fullmatch(_CONVERTING, owner.lower()) else {}
         cut = written.rstrip().endswith(("-", "_"))  # off: what a terminal or a list left of a name
         for spelling in (f"{part}{one}" for one in spellings(written) for part in (f"{words(owner)} ", "")):
-            found = {} if cut else index.get(spelling, {})
+            found = {} if cut else index.get(spelling) or owned.get(spelling, {})
             # Of names that differ in their dots and dashes alone, that which is written so.
             exact = [one for one in found if one in self.rows and written.lower() in self.rows[one].names]
             if len(found) > 1 and len(exact) != 1:
@@ -225,11 +229,8 @@ class Releases:
         sizes = [*dict.fromkeys(re.findall(_SIZE, plain))]
         size = words(" ".join([one for one in sizes if one.endswith("b")] or sizes))
         beside = re.findall(r"[a-z]+|[0-9]+|[#~]", re.sub(rf"({_SIZE}[-.]*)+", " # ", plain))
-        if (
-            not size
-            or re.search(rf"{_REWARDING}|(\+|\b({_LARGER}))$", whole)
-            or any(re.fullmatch(_OTHER, one) for one in beside)
-        ):
+        apart = any(re.fullmatch(_OTHER, one) for one in beside)
+        if not size or apart or re.search(rf"{_REWARDING}|(\+|\b({_LARGER}))$", whole):
             return None
         known = {name: ids for name, ids in self._of_structures.items() if re.search(rf"(?<!x) {size}( |$)", name)}
         family = {name: f" {name.replace(f' {size}', '')} " for name in known}
@@ -285,10 +286,9 @@ class Releases:
         if re.match(_REWARDING, written.rpartition("/")[2].lower()):
             ids = [one for one in (f"{name}-reward" for name in ids) if one in self.rows] or ids
         named, of_hub = f"{what} {brief(written)}", re.fullmatch(r"[\w-]+/[\w.-]+", written)
+        ways = ("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file")
         if ids:
-            return unknown(
-                named, ids, *(("hf:// before it for the hub", "hf://…") if of_hub else ("its config.json", "a file"))
-            )
+            return unknown(named, ids, *ways)
         return f"unknown {named}; hf:// before it reads the hub" if of_hub else ""
 
     def _several(self, written: str, spelling: str, several: Collection[str]) -> UsageError:
