@@ -169,8 +169,8 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if len(ways := inner.split(" / ")) > 1 and all(found := [meaning(one, known).entry for one in ways]):
-        return Meaning(found[0]) if len({*found}) == 1 else Meaning("", tuple(dict.fromkeys(found)))
+    if len(ways := inner.split(" / ")) > 1 and all(each := [meaning(one, known).entry for one in ways]):
+        return Meaning(each[0]) if len({*each}) == 1 else Meaning("", tuple(dict.fromkeys(each)))
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
