@@ -14,7 +14,7 @@ export PYTHONDONTWRITEBYTECODE =
 WHEELHOUSE := build/wheelhouse
 WHEELS := .
 
-.PHONY: demo setup test test-slow fuzz floors mutants frozen frozen-record feed-runs dlio-runs index-files audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
+.PHONY: demo setup test test-slow fuzz floors newest mutants frozen frozen-record feed-runs dlio-runs index-files audit lint docs linkcheck pictures dist wheelhouse bench bench-exact corpus observe-jobs observe-loop clean
 
 demo: $(VENV)/.core                 ## set up .venv and run the main job
 	$(BIN)/ingest bw --model cosmoflow --gpu h100 --nodes 128
@@ -37,12 +37,22 @@ MAIN := bw cosmoflow h100 --nodes 128; checkpoint llama3-70b --gpus 1024; goodpu
   plan site.yaml; fit site.yaml; report ../../examples/hpc-128-nodes.yaml --for-vendor -o rfp.docx -o rfp.xlsx -o rfp.html; \
   accept site.yaml -o tests --tool fio; validate kurth; page -o page.html
 
+# Tests of the formulas, the engine and sizing, which need no extra of the package.
+CORE := tests/engine tests/formulas tests/sizing tests/catalog
+
 floors:                             ## the main commands on the lowest declared versions, in build/floors; needs the network
 	rm -rf build/floors && $(PYTHON) -m venv build/floors
 	build/floors/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5'
 	build/floors/bin/uv pip install --quiet --python build/floors/bin/python --resolution lowest-direct .
 	cd build/floors && echo '$(MAIN)' | tr ';' '\n' | while read -r words; do \
 	  bin/python -W error::SyntaxWarning -m ingest $$words >out 2>err || { echo "ingest $$words"; cat err; exit 1; }; done
+
+newest:                             ## the main commands and the core tests on any interpreter and the newest versions: make newest PYTHON=python3.15; network
+	rm -rf build/newest && $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet --disable-pip-version-check . pyarrow pandas safetensors pytest pytest-randomly hypothesis pint
+	cd build/newest && echo '$(MAIN)' | tr ';' '\n' | while read -r words; do \
+	  bin/python -W error::SyntaxWarning -m ingest $$words >out 2>err || { echo "ingest $$words"; cat err; exit 1; }; done
+	build/newest/bin/python -m pytest -m "not slow" $(CORE)
 
 fuzz: $(VENV)/.all                  ## mutated inputs held against the contract: make fuzz SEED=7 COUNT=20000
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seed $(SEED) --count $(COUNT)

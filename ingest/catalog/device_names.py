@@ -12,6 +12,7 @@ from typing import NamedTuple
 _LABELS = (
     r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
     r"(?:.*[ :,=])?(?:g|gpu_?)(?:model|type|name)[=:]([a-z][^:, ]*).*",  # PBS, LSF, Grid Engine and features
+    r".*\bname=[ghntx]pu type=([^ ]+).*",  # gres.conf and slurmd -G
     r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
     r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
     r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
@@ -22,18 +23,22 @@ _LABELS = (
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
+    r"(?:.*[,{ =])?(?:modelname|type)=([a-z][^,}=]+?)(?:[,}].*)?",  # exporters of metrics, gcloud
+    r"(?:.*/)?(mig-\d+g\.\d+gb)(?:\.shared)? ?[:=] ?\d+",  # resources of Kubernetes
+    r"\d+ ?\(((?:nvidia|grid) .+)\)",  # types of virtual GPUs
     r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
     r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
+    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
     r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
     r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
     r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
     r"(.+?) ?\(uuid:.*\)?",
     *_LABELS,
-    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=:] ?(.+))",  # labels of Kubernetes
+    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:.*[ ,=])?type=(nvidia[^,]+),count.*",  # gcloud
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-])*[a-z]*(?:series|model|name|type) ?[:=|] ?(.+)",  # card series: …, instanceType: …
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-])*[a-z]*(?:series|model|name|type|kind|size|sku|shape) ?[:=|] ?(.+)",  # vmSize: …
+    r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
     r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
@@ -43,9 +48,18 @@ _WRAPPINGS = (
     _TPUS,
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
 )
+#: What lines of commas hold beside a name, counts, versions, addresses, states, readings; memory, whose largest is the total.
+_FIELD = (
+    r"\d{1,3}|\d+(?:\.[\dx]+)+(?:-\w+)?|[0-9a-f:]+:[0-9a-f]{2}\.\d|(?:gpu|mig|uuid|nvidia)-[0-9a-f-]+|\w+(?:-\w+){4,}"
+    r"|[\d.]+ ?(?:w|c|%|mhz)|(?:dis|en)abled|\[?n/a\]?|(?:num|frl|framebuffer|max)\w*=.*"
+)
+_READ = r"(\d{4,7})[ _-]?(?:mib)?"
+#: PCI ids without a name; and types of virtual GPUs: the board, its memory, and the series.
+_ID = r".*\bdevice(?:[-_]id)?[-_:= ]+\[?(?:[0-9a-f]{4}:)?(?:0x)?([0-9a-f]{4})\]?(?: \(rev.*)?|(?:.*: )?0x([0-9a-f]{4})"
+_VIRTUAL = r"((?:nvidia |grid )*[a-z][a-z0-9]+(?:[ -]ada)?)-(\d{1,3})[abcq]\d?(?:,.*)?"
 _JOINED = (
-    r"(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)"
-    r"|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
+    r"(rtx)(pro)(\d*)|(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})"
+    r"|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
     r"|\d{1,2}x(\d{2,3}gb?)|(nvidia)(tesla)?([a-z]+\d+[a-z]*)"
 )
@@ -56,13 +70,13 @@ _UNITS = ("g", "gb", "gib", "mb", "mib")
 _SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
-    r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
+    r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
     r"|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
 #: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
 _COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
 _BESIDE = (
-    r"(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
+    r"^\d(?=[a-z]+\d)|(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
     rf"|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx"
 )
 #: Words that tell nothing of a device.
@@ -95,11 +109,16 @@ def plain(name: str) -> str:
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
     found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
-    found = re.sub(r"_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
+    found = re.sub(r".*_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
+    if unnamed := re.fullmatch(_ID, found):
+        found = " ".join([*re.findall(r"nvidia|intel|amd|habana", found)[:1], "pci", unnamed[1] or unnamed[2]])
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = next(filter(None, whole.groups()), "").strip()
-    return found
+    fields = re.split(r",[ _-]", found)
+    read = [int(one[1]) for field in fields[1:] if (one := re.fullmatch(_READ, field))]
+    named = [one for one in fields if not re.fullmatch(f"{_FIELD}|{_READ}", one)]
+    return ", ".join([*named, *([f"{max(read)} mib"] if read else [])]) if named and len(fields) > 1 else found
 
 
 @lru_cache(maxsize=256)
@@ -150,6 +169,12 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
+    if len(ways := inner.split(" / ")) > 1 and all(each := [meaning(one, known).entry for one in ways]):
+        return Meaning(each[0]) if len({*each}) == 1 else Meaning("", tuple(dict.fromkeys(each)))
+    if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
+        label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
+    if virtual := re.fullmatch(_VIRTUAL, inner):
+        inner = f"{virtual[1]} {virtual[2]}c"
     part = re.search(_SLICE, inner) is not None
     words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
     left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
@@ -175,11 +200,16 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
             possible.append(one.entry)
     # A pattern that asks for more of the name is the better one: `tesla a100` over `a100`.
     best = [one.entry for one in exact if not any(one.needed < other.needed for other in exact)]
+    if virtual and not best:
+        named = {*words_of(virtual[1])} - {"nvidia"}
+        boards = [one for one in known if named <= one.needed and re.fullmatch(r"(\d+c)?", "".join(one.needed - named))]
+        most = max((len(one.needed) for one in boards), default=0)
+        possible, best, part = [one.entry for one in boards if len(one.needed) == most] or possible, [], True
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
     if not found and not near:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
-    sole = len(found) == 1 and bool(same or best) and not part
+    sole = len(found) == 1 and bool(same or best) and not part and not cut
     return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
 
 

@@ -269,7 +269,7 @@ class Catalog:
     @FromFolders
     def patterns(self) -> dict[str, list[Pattern]]:
         """The words of the entries that tools print, by kind."""
-        return {kind: patterns_of(names) for kind, names in self.names.items()}
+        return {kind: patterns_of(names) for kind, names in self.names.items() if kind != "series"}
 
     @FromFolders
     def names(self) -> dict[str, dict[str, dict[str, str]]]:
@@ -315,6 +315,12 @@ class Catalog:
             return f"{shown} {max(outside, key=lambda one: len(one.needed)).entry}"
         if kind == "corpora" and re.fullmatch(r"\w[\w.-]*/\w[\w.-]*|[0-9.]+[kmbt]?", unwrapped(name)):
             return f"the data set {shown} is not in the catalogs: give --tokens, or --samples and --sample-bytes"
+        spelt = " ".join(re.findall(r"[a-z0-9]+|\.\.\.", f"{name} {unwrapped(name)}".lower()))
+        forms = self.names["series"]["all"].items() if kind in (Gpu.kind, Node.kind) else ()
+        if what := next((what for what, form in forms if re.search(form, spelt)), ""):
+            same = [one for one in self.patterns[Gpu.kind] if one.entry in meant.near[:1] and one.needed <= {*words_of(name)}]
+            rest = f"nearest {same[0].entry}" if same else "`ingest catalog new gpu NAME` writes a file"
+            return f"{shown} {what}" + ("" if ";" in what else f"; {rest}")
         if as_path and not meant.near and plain(unwrapped(name)) == plain(name):
             found = f"{shown} is not a regular file" if Path(name).exists() else f"no such file: {shown}"
             return f"{kind}: {found}, expected an id or a YAML file"

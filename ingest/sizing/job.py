@@ -71,7 +71,7 @@ USUAL_GPU = "h100-sxm"
 #: Options of questions about memory.
 SIZED_MODEL = option('Catalog id, config.json or YAML file; may be left out with `set={"parameters": N}`.', "ID")
 ONE_GPU = option("Id or YAML file of the GPU; {default} by default.", "ID", usual=USUAL_GPU)
-NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID")
+NODE = option("Id or YAML file of a node type; sets the GPU too.", "ID", sets="gpus_per_node")
 NODES = option("Nodes of the GPUs instead.", sets="gpus nodes")
 
 
@@ -102,7 +102,8 @@ class RateOptions(EvidenceOptions, total=False):
     """The rate of a job, and what one sample is."""
 
     encoding: Annotated[
-        str | None, option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES)
+        str | None,
+        option("Encoding of the data set, or stored, decoded, touched, or ID/SIZE.", "ID", choices=SIZES, sets=SAMPLE_BYTES),
     ]
     sample_bytes: Annotated[Amount, option(
         "Bytes of one sample, such as '2.83 MB', or the JSON file of `ingest measure --samples`.", "SIZE",
