@@ -98,7 +98,7 @@ class Counted(NamedTuple):
             "kind": config.data["model_type"],
             "stated": lambda key: config.data.get(key) is not None,
             "expect": partial(_expect, config),
-            "size": lambda name, *said: _read(ModelConfig(config.data.get(name) or {}, config.path, f"{name}.", True), *said),
+            "size": partial(_size, config),
             "end": class_suffix(config, *self.classes.split()) if self.classes else "",
         }
         try:
@@ -108,9 +108,12 @@ class Counted(NamedTuple):
                 config.only(key, *(known.get(one, one) if isinstance(one, str) else one for one in values))
             for name, text in self.let.items():
                 known[name] = _value(_parsed(text).body, known)
-            yield from _made(self.made, known)
-        except (ArithmeticError, LookupError, TypeError) as error:
+            rows = [*_made(self.made, known)]
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise IngestError(f"{config.path}: {config.prefix}: sizes that do not fit together ({error})") from None
+        if not any(row.name == "head" for row in rows):
+            config.read_keys.discard("tie_word_embeddings")
+        yield from rows
 
 
 def _made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
@@ -127,6 +130,12 @@ def _made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
             (name,) = item.keys() - {"rows"}
             for value in _value(_parsed(item[name]).body, known):
                 yield from _made(item["rows"], {**known, name: value})
+
+
+def _size(config: ModelConfig, name: str, key: str, usual: Any) -> Any:
+    """A size of a part that the part reads for itself."""
+    found = config.data.get(name)
+    return _read(ModelConfig(found if isinstance(found, dict) else {}, config.path, f"{name}.", lenient=True), key, usual)
 
 
 def _expect(config: ModelConfig, holds: bool, key: str, expected: str) -> int:
