@@ -84,16 +84,17 @@ def _of_structure(source: str, catalog: Catalog, sequence_length: float | None) 
     rows, note = f"rows of {made.id}", _NOTE.format(length=length)
     text, family = bool(made.vocabulary) or made.basis != "family", _class_of(made)
     why = made.missing.get("multiply_adds_per_token") or ("" if text else _UNSEEN)
-    sample = "one image or clip" if family == "diffusion" else "one token" if text else "one sample"
-    flops = None if why else Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note)
     towers = sorted({row.kind for row in made.weights} & {"vision", "audio"})
+    seen = "one utterance" if towers == ["audio"] else "one image or clip"
+    sample = seen if family == "diffusion" or (towers and not text) else "one token" if text else "one sample"
+    flops = None if why else Value(made.flops_per_token(length), "FLOP/sample", "arithmetic", "derived", rows, note=note)
     encodings = {}
     if made.vocabulary and not towers:
         width = solve("token_id_bytes", {"vocabulary": made.vocabulary})
         where = f"a vocabulary of {made.vocabulary:,} ids"
         grade = "assumed" if is_numbers(source) and "vocabulary=" not in source else "derived"
         encodings["tokens"] = Encoding(stored=Value(width, "B/sample", "megatron-lm", grade, where), format="megatron")
-    seen = f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
+    bytes_of = f"it has a tower for {' and '.join(towers)}, so its bytes are those of images, video or sound"
     return Model(
         id=made.id,
         path=Path(source),
@@ -110,7 +111,7 @@ def _of_structure(source: str, catalog: Catalog, sequence_length: float | None) 
         structure=made.id,
         encodings=encodings,
         missing={
-            "sample_bytes": seen if towers else f"its structure states no bytes of {sample}",
+            "sample_bytes": bytes_of if towers else f"its structure states no bytes of {sample}",
             **_NO_DATASET,
             **({"flops_per_sample": why} if why else {}),
         },

@@ -371,7 +371,7 @@ def test_an_unknown_family_names_near_ones_and_the_way_out(refusal):
     assert "weights:" in message
 
 
-@pytest.mark.parametrize("model_type", ["telechat", "molmo", "xgenmm", "yi", "zamba", "xlstm", "blip"])
+@pytest.mark.parametrize("model_type", ["telechat", "molmo", "xgenmm", "yi", "zamba", "xlstm", "flava"])
 def test_a_family_that_nobody_described_is_refused(refusal, model_type):
     assert "is not described" in refusal({**LLAMA, "model_type": model_type})
 

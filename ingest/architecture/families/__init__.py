@@ -79,15 +79,13 @@ class Counted(NamedTuple):
     let: Mapping[str, str] = MappingProxyType({})  # names: expressions
     classes: str = "Model"  # ends of the names of classes, separated by spaces, the usual one first
     ignore: str = ""  # keys that change no weight, separated by spaces
-    only: Mapping[str, Sequence[Any]] = MappingProxyType({})  # values of keys that leave the rows as they are
+    only: Mapping[str, Sequence[Any]] = MappingProxyType({})  # values of keys that leave the rows as they are, or names
     kind: str = "vision"  # of convolutions and of single tensors
     flops: bool = False  # whether a token passes the rows once; false where a sample has patches or frames of its own
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family. Raises IngestError: sizes that do not fit together."""
         config.ignore("architectures", *self.ignore.split())
-        for key, values in self.only.items():
-            config.only(key, *values)
         known = dict(_FUNCTIONS) | {
             "weight": lambda name, *shape: [Weight(name, shape, self.kind)],
             "conv": partial(layers.biased, kind=self.kind),
@@ -98,17 +96,24 @@ class Counted(NamedTuple):
             "tower": partial(_tower, config),
             "labels": partial(labels, config),
             "kind": config.data["model_type"],
-            "size": lambda name, *said: _read(ModelConfig(config.data.get(name) or {}, config.path, f"{name}.", True), *said),
+            "stated": lambda key: config.data.get(key) is not None,
+            "expect": partial(_expect, config),
+            "size": partial(_size, config),
             "end": class_suffix(config, *self.classes.split()) if self.classes else "",
         }
         try:
             for name, (keys, usual, *choices) in self.keys.items():
                 known[name] = _read(config, keys, known.get(usual, usual) if isinstance(usual, str) else usual, choices)
+            for key, values in self.only.items():
+                config.only(key, *(known.get(one, one) if isinstance(one, str) else one for one in values))
             for name, text in self.let.items():
                 known[name] = _value(_parsed(text).body, known)
-            yield from _made(self.made, known)
-        except (ArithmeticError, LookupError, TypeError) as error:
+            rows = [*_made(self.made, known)]
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise IngestError(f"{config.path}: {config.prefix}: sizes that do not fit together ({error})") from None
+        if not any(row.name == "head" for row in rows):
+            config.read_keys.discard("tie_word_embeddings")
+        yield from rows
 
 
 def _made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
@@ -127,10 +132,23 @@ def _made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
                 yield from _made(item["rows"], {**known, name: value})
 
 
-def _part(config: ModelConfig, key: str, kind: str, aside_as: str = "vision") -> Iterator[TableRow]:
-    """The rows of a part in a table of its own, by the family `kind`."""
+def _size(config: ModelConfig, name: str, key: str, usual: Any) -> Any:
+    """A size of a part that the part reads for itself."""
+    found = config.data.get(name)
+    return _read(ModelConfig(found if isinstance(found, dict) else {}, config.path, f"{name}.", lenient=True), key, usual)
+
+
+def _expect(config: ModelConfig, holds: bool, key: str, expected: str) -> int:
+    """Refuse a key whose value contradicts others."""
+    if not holds:
+        raise config.refuse(key, config.data.get(key), expected)
+    return 0
+
+
+def _part(config: ModelConfig, key: str, kind: str, aside_as: str = "vision", **always: object) -> Iterator[TableRow]:
+    """The rows of a part in a table of its own, by the family `kind`, with these keys whatever it says."""
     part = config.table_or_defaults(key)
-    part.data = {**part.data, "model_type": kind, "architectures": None}
+    part.data = {**part.data, **always, "model_type": kind, "architectures": None}
     part.ignore("model_type")
     yield from aside(families()[kind](part), aside_as)
 

@@ -289,23 +289,6 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
         yield from head(e.words, e.hidden, config.flag("tie_word_embeddings", True), last)
 
 
-@family("nomic_bert")
-def nomic_bert(config: ModelConfig) -> Iterator[TableRow]:
-    """Nussbaum et al. 2024: BERT with rotary positions, gated networks and few biases, in GPT-2's keys."""
-    config.fixed(prenorm=False, parallel_block=False, activation_function="swiglu", causal=False, num_experts=0)
-    config.fixed(rotary_emb_fraction=1.0, use_rms_norm=False)
-    hidden, layers, heads = config.size("n_embd", 768), config.size("n_layer", 12, high=MAX_LAYERS), config.size("n_head", 12)
-    inner, words = config.size("n_inner", 3072), config.size("vocab_size", 30528)
-    bias, up, down = (config.flag(key, True) for key in ("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias"))
-    layer = [*encoder_attention(config, hidden, heads, bias), *linear("mlp.gate", inner, hidden, up)]
-    layer += [*linear("mlp.up", inner, hidden, up), *linear("mlp.down", hidden, inner, down), *norm("norm", hidden, True, 2)]
-    yield embedding(words, hidden)
-    if segments := config.integer("type_vocab_size", 2, low=0):
-        yield positions(segments, hidden, "segment_embedding")
-    yield from norm("embedding_norm", hidden, True)
-    yield from times(layers, layer)
-
-
 @family("esm")
 def esm(config: ModelConfig) -> Iterator[TableRow]:
     """Lin et al. 2022, ESM-2: BERT over amino acids, rotary positions, norms before each part."""
