@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import openpyxl
@@ -13,6 +14,20 @@ import pytest
 import ingest
 
 ROOT = Path(ingest.__file__).parents[1]
+#: Answers command lines, one after another, in the process that has read the package.
+SERVER = """
+import contextlib, io, json, sys
+from ingest.cli.main import main
+for line in sys.stdin:
+    sys.argv, code = ["ingest", *json.loads(line)], 0
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    print(json.dumps([code, *(one.buffer.getvalue().decode() for one in (out, err))]), flush=True)
+"""
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "2")
 
 
@@ -35,17 +50,31 @@ class House:
         (self.folder / name).write_text(text, encoding="utf-8")
         self.edited.add(name)
 
-    def python(self, *words, code=0):
-        """What a program prints that imports the copy; its refusal where it ends with another code than 0."""
-        done = subprocess.run([sys.executable, *words], cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == code, done.stderr
-        return done.stderr if code else done.stdout
+    def python(self, code):
+        """What a program prints that imports the copy."""
+        done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @cached_property
+    def server(self):
+        """A process that imports the copy as it is now: what is edited later does not show."""
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        return subprocess.Popen([sys.executable, "-c", SERVER], cwd=self.folder, **streams)
+
+    def asked(self, *words, code=0):
+        """Standard output and standard error of a command line that ends with this code."""
+        self.server.stdin.write(json.dumps(words) + "\n")
+        self.server.stdin.flush()
+        ended, *texts = json.loads(self.server.stdout.readline())
+        assert ended == code, texts[1]
+        return texts
 
     def ingest(self, *words):
-        return self.python("-m", "ingest", *words)
+        return self.asked(*words)[0]
 
     def refused(self, *words):
-        return self.python("-m", "ingest", *words, code=1)
+        return self.asked(*words, code=1)[1]
 
     def observed(self, *words):
         """An observation by the copy, and what a bundle of it holds."""
@@ -55,7 +84,10 @@ class House:
 
 @pytest.fixture
 def house(tmp_path):
-    return House(tmp_path)
+    made = House(tmp_path)
+    yield made
+    if "server" in vars(made):
+        made.server.communicate()
 
 
 def lacking(house, results):
@@ -67,7 +99,7 @@ def lacking(house, results):
     house.ingest("page", "-o", "page.html")
     page = (house.folder / "page.html").read_text(encoding="utf-8")
     each = f"print(*(answer[words].display for words in {[*results.values()]}), sep='\\n')"
-    shown = house.python("-c", f"import ingest\nanswer = ingest.bw('cosmoflow', 'h100', nodes=2)\n{each}").splitlines()
+    shown = house.python(f"import ingest\nanswer = ingest.bw('cosmoflow', 'h100', nodes=2)\n{each}").splitlines()
     for (name, words), session in zip(results.items(), shown, strict=True):
         found = {"table": words in table, "csv": f",{name}," in comma, "json": name in json.loads(keyed)["results"],
                  "workbook": words in cells, "session": session, "page": f'"{name}"' in page}  # fmt: skip
@@ -91,7 +123,7 @@ def test_an_option_of_bw_takes_one_line(house):
     assert half["results"][name]["value"] == pytest.approx(whole["results"][name]["value"] / 2)
     assert half["inputs"]["scaling_efficiency"]["from"] == "user"
     call = f"import ingest\nprint(ingest.bw('cosmoflow', 'h100', nodes=2, scaling_share=0.5)[{name!r}].value)"
-    assert float(house.python("-c", call)) == half["results"][name]["value"]
+    assert float(house.python(call)) == half["results"][name]["value"]
     assert len(house.edited) == 1
 
 
