@@ -10,24 +10,14 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from conftest import table
 
 import ingest
 
 ROOT = Path(ingest.__file__).parents[1]
-#: Answers command lines, one after another, in the process that has read the package.
-SERVER = """
-import contextlib, io, json, sys
-from ingest.cli.main import main
-for line in sys.stdin:
-    sys.argv, code = ["ingest", *json.loads(line)], 0
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-    print(json.dumps([code, *(one.buffer.getvalue().decode() for one in (out, err))]), flush=True)
-"""
+#: What answers command lines, one after another, in a process that has read the package; then modules that a maintainer adds:
+#: of a log and of counters that nobody has, of records that their first bytes tell, and of rows that the suffix of a table tells.
+SERVER, RUNNER, COUNTER, REEL = table("doors.yaml").values()
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "2")
 
 
@@ -140,41 +130,8 @@ def test_a_printed_result_takes_one_line_and_a_formula_with_a_label_two_files(ho
     assert len(house.edited) == 2
 
 
-#: A log of a program that nobody has, and the module that reads it.
+#: A log of a program that nobody has.
 RUNNER_LOG = "".join(f"runner: step {step} took 0.5 s\n" for step in range(1, 41))
-RUNNER = """
-import re
-
-from ingest.observation.training_run import LogStep, TrainingLog, number_in, training_source
-
-
-def runner(text, path):
-    found = re.finditer(r"^runner: step (\\d+) took (\\S+) s$", text, re.MULTILINE)
-    steps = [LogStep(at, int(one[1]), number_in(one[2], path, at)) for at, one in enumerate(found, 1)]
-    return TrainingLog(tuple(steps), remark="seconds of each step, as printed") if steps else None
-
-
-SOURCES = (training_source("Runner", runner, help="Runner"),)
-"""
-COUNTER = """
-from ingest.observation.observation import CountSource
-from ingest.observation.read_totals import ReadTotals, place_of, totals_reading
-
-
-def counter_reading(paths, path):
-    totals = ReadTotals(files=len(paths), opens=len(paths))
-    for one in paths:
-        for line in one.read_text(encoding="utf-8").splitlines()[1:]:
-            size, moment = line.split()
-            totals.all_bytes += int(size)
-            totals.bytes += int(size)
-            totals.reads += 1
-            totals.span(float(moment), float(moment))
-    return totals_reading(totals, SOURCES[0].kind, path, place_of(paths, "tables"), {"tables": len(paths)})
-
-
-SOURCES = (CountSource("Counter table", counter_reading, (".counter",), "tables", lambda head: head.startswith(b"COUNTER")),)
-"""
 
 
 def test_a_training_log_of_observe_takes_one_file(house):
@@ -204,32 +161,6 @@ def test_a_counter_of_observe_takes_one_file(house):
     (house.folder / "table").write_text(table, encoding="utf-8")
     assert house.observed("table")[0]["results"]["reads"]["value"] == 100
     assert len(house.edited) == 1
-
-
-#: Records of a format that nobody has, which its first bytes tell, and rows of a table, which its suffix tells.
-REEL = """
-from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats import SampleFormat, even_shares
-
-MAGIC = b"REEL"
-
-
-def reel_samples(source, file):
-    while head := source.read(8):
-        end = source.tell() + int.from_bytes(head[4:], "little")
-        if head[:4] != MAGIC or end > source.size:
-            raise Unreadable(file.path, "broken reel")
-        yield end - source.tell() + 8, 1
-        source.seek(end)
-
-
-def table_samples(source, file):
-    return even_shares(file.stored_bytes, source.read().count(b"\\n") - 1)
-
-
-TABLE = SampleFormat("rows", table_samples, (".rows",), note="of a table each row counts")
-SAMPLES = (SampleFormat("reel", reel_samples, magic=MAGIC), TABLE)
-"""
 
 
 def test_a_format_of_samples_takes_one_file(house):
