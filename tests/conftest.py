@@ -261,7 +261,8 @@ def pytest_configure(config) -> None:
 
 
 #: Folders and modules whose tests take long: they run first, so that no worker waits at the end for another one's last module.
-LONG = ("tests/fuzz", "tests/workbook", "tests/rfp", "tests/web", "tests/acceptance", "tests/corpus", "tests/feed")
+LONG = ("tests/fuzz", "tests/workbook", "tests/rfp", "tests/web", "tests/acceptance", "tests/corpus", "tests/feed",
+        "tests/site/test_flips", "tests/test_doors")  # fmt: skip
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,7 +16,7 @@ import ingest
 
 ROOT = Path(ingest.__file__).parents[1]
 #: What answers command lines, one after another, in a process that has read the package; then modules that a maintainer adds:
-#: of a log and of counters that nobody has, of records that their first bytes tell, and of rows that the suffix of a table tells.
+#: of a log and of counters that nobody has, of records that their first bytes tell, and of rows that a suffix tells.
 SERVER, RUNNER, COUNTER, REEL = table("doors.yaml").values()
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "2")
 

@@ -23,9 +23,8 @@ computed_quantity("usual_samples_per_step", "ceil(usual_step_flops * gpus_per_lo
     "Batch whose step takes a given number of operations; it follows the model, and not the speed of the GPU.",
     label="usual batch", needs="usual_step_flops flops_per_sample gpus_per_loader",
     example="usual_samples_per_step(1e13, 31e9, 1), usual_samples_per_step(1e13, 2.07e16, 128) -> (323, 1)")  # fmt: skip
-computed_quantity("step_computation_seconds",
-    "samples_per_step / (unstalled_samples_per_second_per_gpu * gpus_per_loader)", "s",
-    "Time in which the GPUs that one loader feeds compute on one batch.", label="computation of one step")  # fmt: skip
+computed_quantity("step_computation_seconds", "samples_per_step / (unstalled_samples_per_second_per_gpu * gpus_per_loader)",
+    "s", "Time in which the GPUs that one loader feeds compute on one batch.", label="computation of one step")  # fmt: skip
 computed_quantity("sample_decode_seconds", "1 / decode_samples_per_second_per_core", "s/sample",
     "Time of one core to decode and augment one sample.", label="decoding time of a sample", above=False)  # fmt: skip
 computed_quantity("decoded_per_core", "1 / sample_decode_seconds", "sample/s", "Samples that one core decodes each second.")
@@ -39,9 +38,8 @@ computed_quantity("workers_load",
 computed_quantity("storage_load", "amplified_read_bandwidth / feed_read_bandwidth", "1",
     "Reads of GPUs that never wait over the bandwidth that storage gives to the job.", label="load of the storage",
     above=False)  # fmt: skip
-computed_quantity("cores_load",
-    "unstalled_samples_per_second_per_gpu * gpus_per_node * sample_decode_seconds / cores_per_node", "1",
-    "Cores that decode for GPUs that never wait over the cores of the node.", label="load of the cores",
+computed_quantity("cores_load", "unstalled_samples_per_second_per_gpu * gpus_per_node * sample_decode_seconds / cores_per_node",
+    "1", "Cores that decode for GPUs that never wait over the cores of the node.", label="load of the cores",
     above=False)  # fmt: skip
 computed_quantity("accelerator_utilization_fluid", "1 / maximum(maximum(1, workers_load), shared_load)", "1",
     "Share of the time in which a GPU computes, by mean rates: as if samples flowed and no latency varied.",
@@ -158,9 +156,8 @@ computed_quantity("mosaic_block_samples", "maximum(4_000_000 / canonical_nodes, 
     example="mosaic_block_samples(8), mosaic_block_samples(128) -> (500000.0, 262144)")  # fmt: skip
 computed_quantity("image_tokens_per_sample", "images_per_sample * image_tokens", "token/sample",
     "Tokens of a sequence that its images take.", source="mm1-2024", where="images × tokens of an image")  # fmt: skip
-computed_quantity("text_bytes_of_sample",
-    "maximum(0, tokens_per_sample - image_tokens_per_sample) * bytes_per_token", "B/sample",
-    "Stored text of a sample: the tokens that images leave.",
+computed_quantity("text_bytes_of_sample", "maximum(0, tokens_per_sample - image_tokens_per_sample) * bytes_per_token",
+    "B/sample", "Stored text of a sample: the tokens that images leave.",
     example="text_bytes_of_sample(4096, 2304, 4) -> 7168")  # fmt: skip
 computed_quantity("image_bytes_of_sample", "images_per_sample * image_bytes", "B/sample", "Stored images of a sample.")
 computed_quantity("sample_bytes_of_parts",
