@@ -261,7 +261,8 @@ def pytest_configure(config) -> None:
 
 
 #: Folders and modules whose tests take long: they run first, so that no worker waits at the end for another one's last module.
-LONG = ("tests/fuzz", "tests/workbook", "tests/rfp", "tests/web", "tests/acceptance", "tests/corpus", "tests/feed")
+LONG = ("tests/fuzz", "tests/workbook", "tests/rfp", "tests/web", "tests/acceptance", "tests/corpus", "tests/feed",
+        "tests/site/test_flips", "tests/test_doors")  # fmt: skip
 
 
 @pytest.hookimpl(wrapper=True)
@@ -343,10 +344,10 @@ def seeds(few, many):
 
 @pytest.fixture(scope="module")
 def short_rehearsal():
-    """A rehearsal of a second on little data: what fio prints is the same."""
+    """A rehearsal of a second on little data, by few threads: what fio prints is the same."""
     with pytest.MonkeyPatch.context() as patched:
-        for name, value in {"REHEARSAL_SECONDS": 1, "REHEARSAL_BYTES": 8 * 2**20, "REHEARSAL_FILES": 200}.items():
-            patched.setattr(f"ingest.acceptance.loads.{name}", value)
+        for name, value in {"SECONDS": 1, "THREADS": 2, "BYTES": 8 * 2**20, "FILES": 200}.items():
+            patched.setattr(f"ingest.acceptance.loads.REHEARSAL_{name}", value)
         yield
 
 

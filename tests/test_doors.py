@@ -5,14 +5,19 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import cached_property
 from pathlib import Path
 
 import openpyxl
 import pytest
+from conftest import table
 
 import ingest
 
 ROOT = Path(ingest.__file__).parents[1]
+#: What answers command lines, one after another, in a process that has read the package; then modules that a maintainer adds:
+#: of a log and of counters that nobody has, of records that their first bytes tell, and of rows that a suffix tells.
+SERVER, RUNNER, COUNTER, REEL = table("doors.yaml").values()
 JOB = ("bw", "--model", "cosmoflow", "--gpu", "h100", "--nodes", "2")
 
 
@@ -35,17 +40,31 @@ class House:
         (self.folder / name).write_text(text, encoding="utf-8")
         self.edited.add(name)
 
-    def python(self, *words, code=0):
-        """What a program prints that imports the copy; its refusal where it ends with another code than 0."""
-        done = subprocess.run([sys.executable, *words], cwd=self.folder, capture_output=True, text=True, check=False)
-        assert done.returncode == code, done.stderr
-        return done.stderr if code else done.stdout
+    def python(self, code):
+        """What a program prints that imports the copy."""
+        done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @cached_property
+    def server(self):
+        """A process that imports the copy as it is now: what is edited later does not show."""
+        streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        return subprocess.Popen([sys.executable, "-c", SERVER], cwd=self.folder, **streams)
+
+    def asked(self, *words, code=0):
+        """Standard output and standard error of a command line that ends with this code."""
+        self.server.stdin.write(json.dumps(words) + "\n")
+        self.server.stdin.flush()
+        ended, *texts = json.loads(self.server.stdout.readline())
+        assert ended == code, texts[1]
+        return texts
 
     def ingest(self, *words):
-        return self.python("-m", "ingest", *words)
+        return self.asked(*words)[0]
 
     def refused(self, *words):
-        return self.python("-m", "ingest", *words, code=1)
+        return self.asked(*words, code=1)[1]
 
     def observed(self, *words):
         """An observation by the copy, and what a bundle of it holds."""
@@ -55,7 +74,10 @@ class House:
 
 @pytest.fixture
 def house(tmp_path):
-    return House(tmp_path)
+    made = House(tmp_path)
+    yield made
+    if "server" in vars(made):
+        made.server.communicate()
 
 
 def lacking(house, results):
@@ -67,7 +89,7 @@ def lacking(house, results):
     house.ingest("page", "-o", "page.html")
     page = (house.folder / "page.html").read_text(encoding="utf-8")
     each = f"print(*(answer[words].display for words in {[*results.values()]}), sep='\\n')"
-    shown = house.python("-c", f"import ingest\nanswer = ingest.bw('cosmoflow', 'h100', nodes=2)\n{each}").splitlines()
+    shown = house.python(f"import ingest\nanswer = ingest.bw('cosmoflow', 'h100', nodes=2)\n{each}").splitlines()
     for (name, words), session in zip(results.items(), shown, strict=True):
         found = {"table": words in table, "csv": f",{name}," in comma, "json": name in json.loads(keyed)["results"],
                  "workbook": words in cells, "session": session, "page": f'"{name}"' in page}  # fmt: skip
@@ -91,7 +113,7 @@ def test_an_option_of_bw_takes_one_line(house):
     assert half["results"][name]["value"] == pytest.approx(whole["results"][name]["value"] / 2)
     assert half["inputs"]["scaling_efficiency"]["from"] == "user"
     call = f"import ingest\nprint(ingest.bw('cosmoflow', 'h100', nodes=2, scaling_share=0.5)[{name!r}].value)"
-    assert float(house.python("-c", call)) == half["results"][name]["value"]
+    assert float(house.python(call)) == half["results"][name]["value"]
     assert len(house.edited) == 1
 
 
@@ -108,41 +130,8 @@ def test_a_printed_result_takes_one_line_and_a_formula_with_a_label_two_files(ho
     assert len(house.edited) == 2
 
 
-#: A log of a program that nobody has, and the module that reads it.
+#: A log of a program that nobody has.
 RUNNER_LOG = "".join(f"runner: step {step} took 0.5 s\n" for step in range(1, 41))
-RUNNER = """
-import re
-
-from ingest.observation.training_run import LogStep, TrainingLog, number_in, training_source
-
-
-def runner(text, path):
-    found = re.finditer(r"^runner: step (\\d+) took (\\S+) s$", text, re.MULTILINE)
-    steps = [LogStep(at, int(one[1]), number_in(one[2], path, at)) for at, one in enumerate(found, 1)]
-    return TrainingLog(tuple(steps), remark="seconds of each step, as printed") if steps else None
-
-
-SOURCES = (training_source("Runner", runner, help="Runner"),)
-"""
-COUNTER = """
-from ingest.observation.observation import CountSource
-from ingest.observation.read_totals import ReadTotals, place_of, totals_reading
-
-
-def counter_reading(paths, path):
-    totals = ReadTotals(files=len(paths), opens=len(paths))
-    for one in paths:
-        for line in one.read_text(encoding="utf-8").splitlines()[1:]:
-            size, moment = line.split()
-            totals.all_bytes += int(size)
-            totals.bytes += int(size)
-            totals.reads += 1
-            totals.span(float(moment), float(moment))
-    return totals_reading(totals, SOURCES[0].kind, path, place_of(paths, "tables"), {"tables": len(paths)})
-
-
-SOURCES = (CountSource("Counter table", counter_reading, (".counter",), "tables", lambda head: head.startswith(b"COUNTER")),)
-"""
 
 
 def test_a_training_log_of_observe_takes_one_file(house):
@@ -172,32 +161,6 @@ def test_a_counter_of_observe_takes_one_file(house):
     (house.folder / "table").write_text(table, encoding="utf-8")
     assert house.observed("table")[0]["results"]["reads"]["value"] == 100
     assert len(house.edited) == 1
-
-
-#: Records of a format that nobody has, which its first bytes tell, and rows of a table, which its suffix tells.
-REEL = """
-from ingest.corpus.files.source import Unreadable
-from ingest.corpus.formats import SampleFormat, even_shares
-
-MAGIC = b"REEL"
-
-
-def reel_samples(source, file):
-    while head := source.read(8):
-        end = source.tell() + int.from_bytes(head[4:], "little")
-        if head[:4] != MAGIC or end > source.size:
-            raise Unreadable(file.path, "broken reel")
-        yield end - source.tell() + 8, 1
-        source.seek(end)
-
-
-def table_samples(source, file):
-    return even_shares(file.stored_bytes, source.read().count(b"\\n") - 1)
-
-
-TABLE = SampleFormat("rows", table_samples, (".rows",), note="of a table each row counts")
-SAMPLES = (SampleFormat("reel", reel_samples, magic=MAGIC), TABLE)
-"""
 
 
 def test_a_format_of_samples_takes_one_file(house):

@@ -23,7 +23,7 @@ MOST_MODULES, MOST_AT_THE_TOP, MOST_LINES = 300, 11, 600
 @cache
 def modules():
     """Each module's path below the package, and its syntax tree."""
-    return [(str(path.relative_to(PACKAGE)), tree) for path, (_, tree) in budgets.modules().items()]
+    return [(str(path.relative_to(PACKAGE)), nodes[0]) for path, (_, nodes) in budgets.modules().items()]
 
 
 def late_imports(tree):

@@ -10,7 +10,7 @@ from ingest.architecture.release import MOST_CONFIG_BYTES, LocalFiles
 from ingest.architecture.structure import Architecture, Numbers, is_numbers
 from ingest.architecture.weight_table import Weight
 from ingest.catalog.releases import stored_as
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import Catalog, opened
 from ingest.catalog.yaml_reader import read_yaml
 from ingest.errors import IngestError, UsageError, brief, nearest
 from ingest.files import read_json_object
@@ -51,7 +51,7 @@ def describe(source: str | Path, catalog: Catalog | None = None, *, strict: bool
     if path.suffix.lower() in _WEIGHTS and path.is_file():
         instead = "the folder of the release, or the config.json of the model that it was made from"
         raise IngestError(f"{path}: found a file of weights, which is not read alone, expected {instead}")
-    catalog, name = catalog or Catalog(), str(source)
+    catalog, name = catalog or opened(()), str(source)
     return catalog.once(("described", name, strict), lambda: _named(name, catalog, strict))
 
 

@@ -280,9 +280,14 @@ def elsewhere() -> Mapping[str, Mapping[str, Any]]:
     return table_beside(__file__, "elsewhere.yaml")  # type: ignore[no-any-return]
 
 
+@cache
+def _theirs(table: str) -> dict[str, list[str]]:
+    return {ours: theirs.split() for ours, theirs in elsewhere().get(table, {}).items()}
+
+
 def meant_by(table: str, word: str, begun: bool = False) -> list[str]:
     """What a word of others may mean here; with `begun` a word that it begins, as `quant` does `quantization`."""
-    known = {ours: theirs.split() for ours, theirs in elsewhere().get(table, {}).items()}
+    known = _theirs(table)
     word = re.sub("is(e|ed|er|ation)$", r"iz\1", word)
     found = [ours for ours, theirs in known.items() if word in theirs or word.removesuffix("s") in theirs]
     return found or [

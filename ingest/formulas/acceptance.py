@@ -74,9 +74,8 @@ computed_quantity("folders_of_client",
 computed_quantity("files_of_thread", "-ceil(-(acceptance_files_per_client * folders_of_client / threads_per_client))", "file",
     "Files that one thread of a read test reads.", whole=True,
     example="files_of_thread(32, 1, 8), files_of_thread(32, 63, 8), files_of_thread(32, 1, 5) -> (4, 252, 6)")  # fmt: skip
-computed_quantity("folders_read",
-    "clients_under_test * threads_per_client * files_of_thread / acceptance_files_per_client", "node",
-    "Folders of the data set, one of each client that filled it, that a test reads.",
+computed_quantity("folders_read", "clients_under_test * threads_per_client * files_of_thread / acceptance_files_per_client",
+    "node", "Folders of the data set, one of each client that filled it, that a test reads.",
     label="folders of the data set")  # fmt: skip
 computed_quantity("uncached_bytes_per_client", "uncached_bytes / fewest_folders_read", "B/node",
     "Data that each client fills, so that the test that reads the fewest folders reads enough.")  # fmt: skip
@@ -91,9 +90,8 @@ computed_quantity("dataset_room", "minimum(capacity_in_use, dataset_bytes_at_mos
     label="capacity for the data of the tests")  # fmt: skip
 computed_quantity("dataset_room_per_client", "dataset_room / dataset_count / dataset_clients", "B/node",
     "One client's share of the capacity that the data sets of one tool may occupy, per data set.")  # fmt: skip
-computed_quantity("acceptance_dataset_bytes_per_client",
-    "minimum(uncached_bytes_per_client, dataset_room_per_client)", "B/node",
-    "Data of one client in a read test, within the capacity that is available.")  # fmt: skip
+computed_quantity("acceptance_dataset_bytes_per_client", "minimum(uncached_bytes_per_client, dataset_room_per_client)",
+    "B/node", "Data of one client in a read test, within the capacity that is available.")  # fmt: skip
 computed_quantity("capacity_left_per_client",
     "acceptance_usable_bytes * (1 - fill_under_test) * write_share_of_rest / clients_under_test", "B/node",
     "Capacity that one client may write in a test, beyond what is in use.",
@@ -162,15 +160,13 @@ computed_quantity("median_standard_error",
     where="the standard error of a trimmed mean", needs="winsorized_deviation judged_runs trimmed_runs",
     example="round(median_standard_error(0.03, 9, 0), 4), round(median_standard_error(0.03, 10, 2), 4)"
         " -> (0.01, 0.0158)")  # fmt: skip
-computed_quantity("median_lower_bound",
-    "trimmed_mean_rate * base_of_logarithms ** -(student_factor * median_standard_error)", "1",
-    "Lower bound of the median of several runs, in the unit of the requirement line.", source="tukey-mclaughlin1963",
+computed_quantity("median_lower_bound", "trimmed_mean_rate * base_of_logarithms ** -(student_factor * median_standard_error)",
+    "1", "Lower bound of the median of several runs, in the unit of the requirement line.", source="tukey-mclaughlin1963",
     where="Student's t with the degrees of freedom of the runs left",
     needs="trimmed_mean_rate student_factor median_standard_error base_of_logarithms",
     example="round(median_lower_bound(4.0, 2.0, 0.01, 2.718281828459045), 4) -> 3.9208")  # fmt: skip
-computed_quantity("median_upper_bound",
-    "trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)", "1",
-    "Upper bound of the median of several runs, in the unit of the requirement line.", source="tukey-mclaughlin1963",
+computed_quantity("median_upper_bound", "trimmed_mean_rate * base_of_logarithms ** (student_factor * median_standard_error)",
+    "1", "Upper bound of the median of several runs, in the unit of the requirement line.", source="tukey-mclaughlin1963",
     where="Student's t with the degrees of freedom of the runs left",
     needs="trimmed_mean_rate student_factor median_standard_error base_of_logarithms",
     example="round(median_upper_bound(4.0, 2.0, 0.01, 2.718281828459045), 4) -> 4.0808")  # fmt: skip
@@ -207,9 +203,8 @@ computed_quantity("bandwidth_of_samples", "measured_samples_per_second * benchma
 computed_quantity("record_bytes_reported", "bandwidth_from_mebibytes / measured_samples_per_second", "B/sample",
     "Bytes of a sample that a printed rate was computed with.", source="dlio",
     where="utils/statscounter.py: MB/s are computed from samples/s")  # fmt: skip
-computed_quantity("bytes_from_gibibytes", "reported_gibibytes * bytes_per_gibibyte", "B",
-    "A printed GiB in base units.", source="dlio",
-    where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")  # fmt: skip
+computed_quantity("bytes_from_gibibytes", "reported_gibibytes * bytes_per_gibibyte", "B", "A printed GiB in base units.",
+    source="dlio", where="utils/statscounter.py: host_memory_GB is divided by 1024 three times")  # fmt: skip
 
 headroom_fraction = computed_quantity("headroom_fraction", "1 - amount_needed / amount_available", "1",
     "Share of a layer's ceiling that stays free.", low=-float("inf"), high=1,

@@ -33,9 +33,8 @@ computed_quantity("ingest_bandwidth_per_job", "ingest_bandwidth_per_gpu * gpus",
     label="read bandwidth per job", of="run_needed_read_bandwidth", when="evidence_supports_estimate")  # fmt: skip
 computed_quantity("samples_per_second_per_job", "samples_per_second_per_gpu * gpus", "sample/s",
     "Samples that the whole job consumes each second.")  # fmt: skip
-computed_quantity("file_opens_per_second_per_job",
-    "samples_per_second_per_job / samples_per_file * (1 - cache_hit_fraction)", "file/s",
-    "Files that the whole job opens each second; each file is opened once per epoch.", label="file opens per job",
+computed_quantity("file_opens_per_second_per_job", "samples_per_second_per_job / samples_per_file * (1 - cache_hit_fraction)",
+    "file/s", "Files that the whole job opens each second; each file is opened once per epoch.", label="file opens per job",
     example="file_opens_per_second_per_job(292_556.8, 1, 0) -> 292556.8")  # fmt: skip
 computed_quantity("bytes_per_file_open", "sample_bytes * samples_per_file", "B/file",
     "Bytes per file open: upper bound of the size of one sequential read.", label="largest read per file open")  # fmt: skip
@@ -66,10 +65,9 @@ computed_quantity("achieved_flops_per_gpu", "peak_flops_per_gpu * model_flops_ut
 computed_quantity("unstalled_samples_per_second_per_gpu", "achieved_flops_per_gpu / flops_per_sample", "sample/s/GPU",
     "Samples per second that one GPU consumes when it never waits for storage.", source="ibrahim2021", where="sec. III",
     label="training rate per GPU", of="supported_rate", when="rates_agree")  # fmt: skip
-computed_quantity("implied_flops_utilization",
-    "unstalled_samples_per_second_per_gpu * flops_per_sample / peak_flops_per_gpu", "1",
-    "Share of the dense peak that a rate of samples implies.", source="palm2022", where="appendix B, model FLOPs utilization",
-    label="share of the dense peak")  # fmt: skip
+computed_quantity("implied_flops_utilization", "unstalled_samples_per_second_per_gpu * flops_per_sample / peak_flops_per_gpu",
+    "1", "Share of the dense peak that a rate of samples implies.", source="palm2022",
+    where="appendix B, model FLOPs utilization", label="share of the dense peak")  # fmt: skip
 computed_quantity("peak_flops_ratio", "peak_flops_per_gpu / source_peak_flops_per_gpu", "1",
     "Dense peak of this GPU over that of the other, at one precision.")  # fmt: skip
 computed_quantity("memory_bandwidth_ratio", "memory_bandwidth_per_gpu / source_memory_bandwidth_per_gpu", "1",

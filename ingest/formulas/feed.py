@@ -162,9 +162,8 @@ computed_quantity("mosaic_block_samples", "maximum(4_000_000 / canonical_nodes, 
     example="mosaic_block_samples(8), mosaic_block_samples(128) -> (500000.0, 262144)")  # fmt: skip
 computed_quantity("image_tokens_per_sample", "images_per_sample * image_tokens", "token/sample",
     "Tokens of a sequence that its images take.", source="mm1-2024", where="images × tokens of an image")  # fmt: skip
-computed_quantity("text_bytes_of_sample",
-    "maximum(0, tokens_per_sample - image_tokens_per_sample) * bytes_per_token", "B/sample",
-    "Stored text of a sample: the tokens that images leave.",
+computed_quantity("text_bytes_of_sample", "maximum(0, tokens_per_sample - image_tokens_per_sample) * bytes_per_token",
+    "B/sample", "Stored text of a sample: the tokens that images leave.",
     example="text_bytes_of_sample(4096, 2304, 4) -> 7168")  # fmt: skip
 computed_quantity("image_bytes_of_sample", "images_per_sample * image_bytes", "B/sample", "Stored images of a sample.")
 computed_quantity("sample_bytes_of_parts",

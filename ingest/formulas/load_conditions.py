@@ -143,9 +143,8 @@ computed_quantity("reads_for_latency_99",
     "Independent reads after which the 99 % latency is known within a share of it at 95 % confidence.",
     where="variance of a sample quantile: p(1 − p) ÷ (n·f(q)²), at 99 % of a lognormal q·f(q) = φ(z) ÷ σ",
     example="reads_for_latency_99(0.8452, 0.05) -> 15299")  # fmt: skip
-computed_quantity("confident_seconds",
-    "maximum(reads_for_mean, reads_for_latency_99) * line_request_bytes / line_bandwidth", "s",
-    "Time of a test, at its rate, until mean and 99 % latency are known within the precision at 95 % confidence.",
+computed_quantity("confident_seconds", "maximum(reads_for_mean, reads_for_latency_99) * line_request_bytes / line_bandwidth",
+    "s", "Time of a test, at its rate, until mean and 99 % latency are known within the precision at 95 % confidence.",
     label="time until mean and 99 % latency are known", above=False,
     example="confident_seconds(1602, 15_297, 131_072, 1e8) -> 20.05...")  # fmt: skip
 computed_quantity("precision_of_test", "confident_share * (confident_seconds / acceptance_seconds) ** 0.5", "1",

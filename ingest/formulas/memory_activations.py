@@ -29,9 +29,8 @@ computed_quantity("layer_activation_bytes",
     "tensor_parallel mask_width masked_elements input_narrowing narrowed_common_elements narrowed_split_elements",
     example="[layer_activation_bytes(8, 2, 4, 8, 12, 0, 0, 8, *rest) for rest in ((1, 2, 0, 0, 0), (1, 2, 1, 2, 3))]"
     " -> [34.0, 29.0]")  # fmt: skip
-computed_quantity("score_bytes",
-    "tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel", "B/GPU",
-    "Attention scores of one micro-batch over all layers, where they are kept.", source=KORTHIKANTI,
+computed_quantity("score_bytes", "tokens_in_flight * sequence_length * score_elements * kept_score_width / tensor_parallel",
+    "B/GPU", "Attention scores of one micro-batch over all layers, where they are kept.", source=KORTHIKANTI,
     where="eq. 1: 5·a·s²·b with dropout, 2·a·s²·b without", above=False)  # fmt: skip
 computed_quantity("selective_saving", "score_bytes / (score_bytes + layer_activation_bytes)", "1",
     "Share of the activations that is saved by computing the scores of attention again.", source=KORTHIKANTI,

@@ -8,15 +8,13 @@ from ingest.engine.registry import computed_quantity, formula, input_quantities
 
 input_quantities(__file__)
 
-computed_quantity("benchmark_memory", "benchmark_host_memory * benchmark_hosts", "B",
-    "Memory of all clients.", source="mlperf-storage-v2",
-    where="mlpstorage/rules.py, calculate_training_data_size")  # fmt: skip
+computed_quantity("benchmark_memory", "benchmark_host_memory * benchmark_hosts", "B", "Memory of all clients.",
+    source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")  # fmt: skip
 computed_quantity("benchmark_file_bytes", "benchmark_samples_per_file * benchmark_record_bytes", "B/file",
     "Bytes of one file.", source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size")  # fmt: skip
-computed_quantity("files_for_memory_down",
-    "-ceil(-(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes))", "file",
-    "Files whose bytes are the required multiple of the memory, rounded down as in version 2.0.", source="mlperf-storage-v2",
-    where="mlpstorage/rules.py, calculate_training_data_size", whole=True,
+computed_quantity("files_for_memory_down", "-ceil(-(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes))",
+    "file", "Files whose bytes are the required multiple of the memory, rounded down as in version 2.0.",
+    source="mlperf-storage-v2", where="mlpstorage/rules.py, calculate_training_data_size", whole=True,
     example="files_for_memory_down(5, 64 * 2**30, 2_828_486) -> 121477")  # fmt: skip
 computed_quantity("files_for_memory_up", "ceil(benchmark_memory_multiple * benchmark_memory / benchmark_file_bytes)", "file",
     "Files whose bytes are the required multiple of the memory, rounded up as in version 3.", source="mlperf-storage-v3",
@@ -49,9 +47,8 @@ computed_quantity("benchmark_index_bytes",
 #: A request draws its tokens evenly between this share of its user's limit and the limit.
 LEAST_DRAW = 0.25
 
-computed_quantity("benchmark_user_rates", "1 / benchmark_user_pauses", "1/s",
-    "Requests per second of each user.", source="mlperf-kv-cache",
-    where="kv_cache/benchmark.py, user_worker: one request per pause")  # fmt: skip
+computed_quantity("benchmark_user_rates", "1 / benchmark_user_pauses", "1/s", "Requests per second of each user.",
+    source="mlperf-kv-cache", where="kv_cache/benchmark.py, user_worker: one request per pause")  # fmt: skip
 
 
 @formula("token", source="mlperf-kv-cache", mean=True,

@@ -44,9 +44,8 @@ computed_quantity("resident_sequences",
 computed_quantity("kv_cache_growth_per_token", "total(growing_elements_per_token) * bytes_per_cached_element", "B/token",
     "Keys and values that the next token of a sequence adds, where no window or chunk is full.",
     label="cache growth per token", example="kv_cache_growth_per_token([24 * 2 * 8 * 128], 2) -> 98304")  # fmt: skip
-computed_quantity("kv_cache_bytes_per_sequence",
-    "total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes", "B",
-    "Key-value cache of one sequence, within windows and chunks, and the states of its recurrent layers.",
+computed_quantity("kv_cache_bytes_per_sequence", "total(cached_elements) * bytes_per_cached_element + recurrent_state_bytes",
+    "B", "Key-value cache of one sequence, within windows and chunks, and the states of its recurrent layers.",
     label="cache of a sequence", example="kv_cache_bytes_per_sequence([163_840 * 544], 2, 0) -> 178257920")  # fmt: skip
 computed_quantity("held_kv_bytes", "kv_cache_bytes", "B", "Key-value cache that is placed.")
 computed_quantity("levels_used",
@@ -62,9 +61,8 @@ computed_quantity("level_stream_bytes", "level_weights_bytes + level_kv_bytes", 
     "Weights and key-value cache that lie in a tier.")  # fmt: skip
 computed_quantity("level_stream_bytes_per_node", "level_stream_bytes / nodes_in_job", "B/node",
     "Weights and key-value cache of a tier for each node.")  # fmt: skip
-computed_quantity("streamed_bytes_per_gpu",
-    "held_weights_bytes * streamed_layers_per_gpu / layers + residual_bytes_per_gpu", "B/GPU",
-    "Memory of a GPU through which the layers stream.",
+computed_quantity("streamed_bytes_per_gpu", "held_weights_bytes * streamed_layers_per_gpu / layers + residual_bytes_per_gpu",
+    "B/GPU", "Memory of a GPU through which the layers stream.",
     example="streamed_bytes_per_gpu(352e9, 2, 70, 0) / 1e9 -> 10.057142857142857")  # fmt: skip
 computed_quantity("decode_weights_share",
     "1 - encoder_weights_share"
@@ -210,9 +208,8 @@ computed_quantity("kv_trace_block_bytes",
     needs="kv_block_bytes kv_block_tokens kv_trace_block_tokens kv_token_bytes",
     example="kv_trace_block_bytes(83_886_080, 256, 512, 3.9e9), kv_trace_block_bytes(80e6, 256, 512, 0)"
         " -> (167772160.0, 80000000.0)")  # fmt: skip
-computed_quantity("kv_blocks_per_turn", "ceil(kv_hit_bytes / kv_block_bytes)", "1",
-    "Blocks that a turn reads from the tier.", label="blocks that a mean turn reads",
-    example="kv_blocks_per_turn(1.72e9, 83.9e6) -> 21")  # fmt: skip
+computed_quantity("kv_blocks_per_turn", "ceil(kv_hit_bytes / kv_block_bytes)", "1", "Blocks that a turn reads from the tier.",
+    label="blocks that a mean turn reads", example="kv_blocks_per_turn(1.72e9, 83.9e6) -> 21")  # fmt: skip
 computed_quantity("kv_block_seconds", "first_token_seconds / maximum(kv_blocks_per_turn, 1)", "s",
     "Time in which one block must arrive if a turn reads its blocks one after the other.", label="time for one block",
     example="kv_block_seconds(0.5, 20) -> 0.025")  # fmt: skip

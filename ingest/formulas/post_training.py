@@ -38,9 +38,8 @@ computed_quantity("share_counted", "minimum(maximum(changed_share, 1e-9), 0.9999
     example="share_counted(0), share_counted(0.02) -> (1e-09, 0.02)")  # fmt: skip
 computed_quantity("position_entropy_bytes",
     "(log(1 / share_counted) + (1 / share_counted - 1) * log(1 / maximum(1 - share_counted, 1e-9))) / log(2) / 8 * single_byte",
-    "B/parameter",
-    "Least bytes that the position of one change takes, where any parameter is as likely to change.", source="shannon1948",
-    where="entropy of independent positions, H(p) ÷ p",
+    "B/parameter", "Least bytes that the position of one change takes, where any parameter is as likely to change.",
+    source="shannon1948", where="entropy of independent positions, H(p) ÷ p",
     example="round(position_entropy_bytes(0.02, 1), 3) -> 0.884")  # fmt: skip
 computed_quantity("index_value_bytes", "position_bytes + published_bytes_per_parameter", "B/parameter",
     "Bytes of one change as a position and a value.", source="slime-delta", where="indices: 4 B per position",
@@ -107,9 +106,8 @@ computed_quantity("join_read_bandwidth", "rollout_readers * join_read_bytes / jo
 computed_quantity("version_write_bandwidth", "maximum(publish_write_bandwidth, anchor_write_bandwidth)", "B/s",
     "Writes of versions that storage must take: the larger of version and anchor.", above=False,
     label="write bandwidth for versions")  # fmt: skip
-computed_quantity("version_read_bandwidth",
-    "maximum(maximum(pull_read_bandwidth, anchor_read_bandwidth), join_read_bandwidth)", "B/s",
-    "Reads of versions that storage must deliver: the largest of version, anchor and hosts that join.", above=False,
+computed_quantity("version_read_bandwidth", "maximum(maximum(pull_read_bandwidth, anchor_read_bandwidth), join_read_bandwidth)",
+    "B/s", "Reads of versions that storage must deliver: the largest of version, anchor and hosts that join.", above=False,
     label="read bandwidth for versions", example="version_read_bandwidth(2e9, 13e9, 3e9) -> 13000000000.0")  # fmt: skip
 
 # What lies on storage, and what is written in a day
@@ -181,9 +179,8 @@ computed_quantity("read_ahead_bandwidth", "rollout_readers * publish_bytes / (ve
     "Reads of a version by all hosts in half of the time between versions, onto their NVMe, from which they load it in the "
     "pause.", above=False, label="reads ahead of the pause onto local NVMe",
     example="read_ahead_bandwidth(48, 1e9, 60) -> 1600000000.0")  # fmt: skip
-computed_quantity("reload_bandwidth_per_host",
-    "published_weights_bytes * versions_published / pause_seconds / single_node", "B/s/node",
-    "Reads of the weights from the NVMe of a host within the pause, where that is the second hop.", above=False,
+computed_quantity("reload_bandwidth_per_host", "published_weights_bytes * versions_published / pause_seconds / single_node",
+    "B/s/node", "Reads of the weights from the NVMe of a host within the pause, where that is the second hop.", above=False,
     label="reads from local NVMe in the pause")  # fmt: skip
 computed_quantity("rewritten_page_share",
     "1 - maximum(1 - share_counted, 1e-9) ** (page_bytes / published_bytes_per_parameter / single_parameter)", "1",
@@ -201,11 +198,9 @@ computed_quantity("version_requests", "ceil(publish_bytes / part_bytes) * rollou
     example="version_requests(0.33e9, 8_388_608, 48) -> 1920")  # fmt: skip
 computed_quantity("version_requests_per_day", "version_requests * versions_per_day", "1", "Requests for versions in a day.",
     above=False, label="requests per day")  # fmt: skip
-computed_quantity("version_latency_seconds",
-    "ceil(ceil(publish_bytes / part_bytes) / open_requests) * part_latency", "s",
+computed_quantity("version_latency_seconds", "ceil(ceil(publish_bytes / part_bytes) / open_requests) * part_latency", "s",
     "Time that the latency of the requests for a version takes on a host, beside the transfer.", above=False,
-    label="time of latency on a host",
-    example="version_latency_seconds(0.33e9, 8_388_608, 32, 0.15) -> 0.3")  # fmt: skip
+    label="time of latency on a host", example="version_latency_seconds(0.33e9, 8_388_608, 32, 0.15) -> 0.3")  # fmt: skip
 computed_quantity("version_latency_share", "version_latency_seconds / pull_seconds", "1",
     "That latency, as a share of the time in which all hosts read a version; above 1 no bandwidth suffices.", above=False,
     label="share of the time to read")  # fmt: skip
@@ -215,9 +210,8 @@ computed_quantity("trace_token_bytes",
     "traced_id_bytes + traced_logprob_bytes + traced_text_bytes + traced_routing_bytes + traced_top_bytes", "B/token",
     "Bytes of a trace per token.", above=False, label="trace per token",
     example="trace_token_bytes(4, 4, 4, 0, 0) -> 12")  # fmt: skip
-computed_quantity("trace_bytes_per_step",
-    "step_rollouts * (rollout_tokens * trace_token_bytes + rollout_record_bytes)", "B", "Traces of one step.", above=False,
-    label="traces per step",
+computed_quantity("trace_bytes_per_step", "step_rollouts * (rollout_tokens * trace_token_bytes + rollout_record_bytes)", "B",
+    "Traces of one step.", above=False, label="traces per step",
     example="trace_bytes_per_step(1024, 8000, 12, 2000) -> 100352000")  # fmt: skip
 computed_quantity("trace_bytes_per_day", "trace_bytes_per_step * seconds_per_day / rl_step_seconds", "B",
     "Traces that are written in a day.", above=False, label="traces per day")  # fmt: skip

@@ -45,8 +45,7 @@ computed_quantity("year_archive_write_bandwidth",
 computed_quantity("year_archive_read_bandwidth",
     "minimum(total(dataset_preparation_bandwidth_of_recalled) * (1 + performance_headroom), site_moving_drawable_bandwidth)",
     "B/s", "Read bandwidth of the archive tier in one year: data sets that are made from archived ones.",
-    label="reads of the archive tier",
-    example="year_archive_read_bandwidth([1e9], 0.2, 360e9) -> 1200000000.0")  # fmt: skip
+    label="reads of the archive tier", example="year_archive_read_bandwidth([1e9], 0.2, 360e9) -> 1200000000.0")  # fmt: skip
 computed_quantity("site_archive_bytes", "largest(year_archive_bytes_of_years)", "B",
     "Bytes that the archive tier has to hold in the most demanding year.", label="archive capacity")  # fmt: skip
 computed_quantity("site_archive_write_bandwidth", "largest(year_archive_write_bandwidth_of_years)", "B/s",

@@ -36,9 +36,8 @@ computed_quantity("started_read_bandwidth",
     example="started_read_bandwidth(10e9, 20e9, 0.25, 1, 3) -> 20000000000.0")  # fmt: skip
 computed_quantity("node_read_bandwidth", "run_read_bandwidth / nodes", "B/s/node",
     "Read bandwidth of one node of a job.", label="read bandwidth of one node of the job")  # fmt: skip
-computed_quantity("job_sustained_read_bandwidth",
-    "run_drawn_read_bandwidth * warm_share * concurrent_runs * share_of_time", "B/s",
-    "Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.",
+computed_quantity("job_sustained_read_bandwidth", "run_drawn_read_bandwidth * warm_share * concurrent_runs * share_of_time",
+    "B/s", "Sustained read bandwidth of a job: later epochs, averaged over the share of time in which it runs.",
     label="sustained read bandwidth of the job")  # fmt: skip
 computed_quantity("nodes_at_once", "nodes * concurrent_runs", "node", "Nodes of all concurrent runs of a job.",
     label="nodes of concurrent runs", whole=True, of="exporting_nodes", when="exports_models")  # fmt: skip
@@ -63,9 +62,8 @@ computed_quantity("request_of_record", "minimum(request_bytes, maximum(page_byte
     "Read size of one sample in a memory-mapped file: at least a page, at most the largest read request.",
     example="request_of_record(1_048_576, 4096, 32_768, 1), request_of_record(1_048_576, 4096, 912, 1)"
         " -> (32768, 4096)")  # fmt: skip
-computed_quantity("request_of_packed_samples",
-    "minimum(request_bytes, maximum(packed_read_bytes, sample_bytes * one_sample))", "B",
-    "Read size where a file holds many samples: at least the read-ahead, at most the largest read request.",
+computed_quantity("request_of_packed_samples", "minimum(request_bytes, maximum(packed_read_bytes, sample_bytes * one_sample))",
+    "B", "Read size where a file holds many samples: at least the read-ahead, at most the largest read request.",
     example="request_of_packed_samples(131_072, 131_072, 912, 1) -> 131072")  # fmt: skip
 computed_quantity("node_reads_per_second", "node_read_bandwidth / read_request_bytes", "1/s/node",
     "Read IOPS of one node of a job.")  # fmt: skip
@@ -157,8 +155,7 @@ columns("growing", "B", "bytes_at_start")
 computed_quantity("growth_less_expired", "created_growth - expired_growth", "1",
     "Bytes now, over those at the start of the plan: what has arrived, less what is past its lifetime.",
     label="growth less what is deleted", of="capacity_growth", when="data_expire")  # fmt: skip
-computed_quantity("growth_by_amount",
-    "1 + growth_amount * (elapsed_seconds / growth_period_seconds) / growth_base_bytes", "1",
+computed_quantity("growth_by_amount", "1 + growth_amount * (elapsed_seconds / growth_period_seconds) / growth_base_bytes", "1",
     "Bytes now, over those at the start of the plan, where each period adds as many.", of="capacity_growth",
     when="grows_by_amount", where="the bytes added, over those at the start",
     example="growth_by_amount(300e12, 2 * 31_557_600, 31_557_600, 600e12) -> 2.0")  # fmt: skip
@@ -240,9 +237,7 @@ computed_quantity("mixed_bytes_of_tokens", "mixed_token_bytes * tokens_per_sampl
 computed_quantity("mixed_samples_in_file", "total(source_weight_of_sources) / total(weighted_files_of_sources)", "sample/file",
     "Samples that a mixture reads for each file that it opens.", label="samples in a file of the mixture", of="samples_in_file",
     when="mixture_of_known_files", example="mixed_samples_in_file([0.5, 0.5], [0.005, 0.045]) -> 20.0")  # fmt: skip
-computed_quantity("mixed_bytes", "total(source_bytes_of_sources)", "B",
-    "Bytes of all data sets of a mixture, each once.", label="bytes of the mixture", of="data_bytes",
-    when="mixture_of_sets")  # fmt: skip
-computed_quantity("mixed_samples", "total(source_samples_of_sources)", "sample",
-    "Samples of all data sets of a mixture.", label="samples of the mixture", of="data_samples",
-    when="mixture_of_known_samples")  # fmt: skip
+computed_quantity("mixed_bytes", "total(source_bytes_of_sources)", "B", "Bytes of all data sets of a mixture, each once.",
+    label="bytes of the mixture", of="data_bytes", when="mixture_of_sets")  # fmt: skip
+computed_quantity("mixed_samples", "total(source_samples_of_sources)", "sample", "Samples of all data sets of a mixture.",
+    label="samples of the mixture", of="data_samples", when="mixture_of_known_samples")  # fmt: skip

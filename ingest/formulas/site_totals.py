@@ -159,8 +159,7 @@ with_headroom("site_cold_reads", "total(cluster_cold_read_bandwidth_of_clusters)
 computed_quantity("site_grown_read_bandwidth", "minimum(grown_read_bandwidth, site_drawable_bandwidth)", "B/s",
     "Read bandwidth in the last year of the plan: that of the grown workload, at most what the clients draw.",
     source=MODEL, where="at most what the nodes can take", label="aggregate read bandwidth in the last year")  # fmt: skip
-computed_quantity("nodes_for_growth",
-    "ceil(grown_read_bandwidth / site_drawable_bandwidth * site_clients)", "node",
+computed_quantity("nodes_for_growth", "ceil(grown_read_bandwidth / site_drawable_bandwidth * site_clients)", "node",
     "Nodes of the present types that draw the reads of the last year.", label="nodes for the growth", whole=True,
     example="nodes_for_growth(8.178e12, 5.12e12, 64) -> 103")  # fmt: skip
 
@@ -214,8 +213,7 @@ computed_quantity("site_drawable_bandwidth", "total(cluster_drawable_bandwidth_o
 computed_quantity("cluster_taken_bandwidth",
     "minimum(total(taking_bandwidth_of_loads) * (1 + performance_headroom), cluster_taking_bandwidth)", "B/s",
     "Loads of a requirement line on one cluster, at most what its nodes draw.", source=MODEL,
-    where="a load is the smaller of what its job needs and what its nodes draw",
-    label="what the loads of a cluster draw",
+    where="a load is the smaller of what its job needs and what its nodes draw", label="what the loads of a cluster draw",
     example="cluster_taken_bandwidth([30e9, 50e9], 0.2, 72e9) -> 72000000000.0")  # fmt: skip
 computed_quantity("taken_bandwidth", "total(cluster_taken_bandwidth_of_clusters)", "B/s",
     "Loads of a requirement line, on each cluster at most what its nodes draw.")  # fmt: skip
@@ -276,9 +274,8 @@ for _way, _made in (("read", "Reads"), ("write", "Writes")):
         f"{_made} of the guidance, at most what the clients draw; none where as much is required.",
         label=f"aggregate {_way}s that the guidance asks for",
         example=f"asked_{_way}_floor(30e9, 5e9, 80e9), asked_{_way}_floor(30e9, 40e9, 80e9) -> (30000000000.0, 0)")  # fmt: skip
-computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read_bandwidth, largest_node_floor, 0)",
-    "B/s/node", "Reads of one node by the guidance; none where as much is required.",
-    label="reads of one node that the guidance asks for",
+computed_quantity("asked_node_floor", "where(largest_node_floor > site_node_read_bandwidth, largest_node_floor, 0)", "B/s/node",
+    "Reads of one node by the guidance; none where as much is required.", label="reads of one node that the guidance asks for",
     example="asked_node_floor(4e9, 1e9), asked_node_floor(4e9, 6e9) -> (4000000000.0, 0)")  # fmt: skip
 computed_quantity("node_reads_with_tiers", "maximum(site_node_read_bandwidth, site_offload_read_bandwidth)", "B/s/node",
     "Largest read bandwidth required of one node: of data, or of offloaded states.")  # fmt: skip
@@ -294,6 +291,5 @@ for _way, _made, _case in (("read", "Reads", "no_job_reads"), ("write", "Writes"
         example=f"{_way}s_of_guidance_alone(14e9, 0, 8e9) -> 8000000000.0")  # fmt: skip
 computed_quantity("node_reads_of_guidance_alone",
     "where(largest_node_floor > workload_node_read_bandwidth, largest_node_floor, 0)", "B/s/node",
-    "Reads of one node by the guidance, where no line of a job asks for reads.", of="asked_node_floor",
-    when="no_job_reads",
+    "Reads of one node by the guidance, where no line of a job asks for reads.", of="asked_node_floor", when="no_job_reads",
     example="node_reads_of_guidance_alone(4e9, 0) -> 4000000000.0")  # fmt: skip

@@ -22,8 +22,7 @@ computed_quantity("dataset_preparation_bandwidth", "origin_bytes * origin_growth
     "Read bandwidth that goes through the origin of a data set in the time allowed.",
     label="preparation reads of a data set")  # fmt: skip
 computed_quantity("export_bytes_of_runs", "export_bytes * concurrent_runs", "B",
-    "Bytes of the models that all runs of a job export, the newest of each run.",
-    label="exported models of a job")  # fmt: skip
+    "Bytes of the models that all runs of a job export, the newest of each run.", label="exported models of a job")  # fmt: skip
 computed_quantity("job_export_bandwidth",
     "minimum(export_bytes / export_seconds * concurrent_runs, job_drawable_bandwidth)", "B/s",
     "Write bandwidth that exports the models of all runs of a job.", label="export bandwidth of the job",
@@ -49,8 +48,7 @@ computed_quantity("year_first_load_bandwidth",
 computed_quantity("year_renewal_bandwidth",
     "minimum(total(dataset_refresh_bandwidth_of_datasets) * (1 + performance_headroom), site_moving_drawable_bandwidth)", "B/s",
     "Write bandwidth of one year that loads new versions of data sets, at most what the nodes draw that load.",
-    label="later versions of a year",
-    example="year_renewal_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
+    label="later versions of a year", example="year_renewal_bandwidth([0.5e9, 1e9], 0.2, 360e9) -> 1800000000.0")  # fmt: skip
 computed_quantity("line_efficiency", "(mtu_bytes - packet_header_bytes) / (mtu_bytes + line_frame_bytes)", "1",
     "Share of the line rate that is data where every packet is full.", source="ethernet-8023",
     where="overhead of a frame: 38 B", label="data on a line", high=1,
@@ -134,8 +132,7 @@ computed_quantity("write_duty", "minimum(job_sustained_write_bandwidth / job_wri
     label="share of time in which a run writes", high=1, example="write_duty(2e9, 20e9) -> 0.1")  # fmt: skip
 computed_quantity("runs_writing", "concurrent_runs * write_duty", "1",
     "Mean number of runs of a job that write a checkpoint at a moment.", label="mean number of runs that write")  # fmt: skip
-computed_quantity("write_variance",
-    "concurrent_runs * write_duty * (1 - write_duty) * run_write_bandwidth**2", "B^2/s^2",
+computed_quantity("write_variance", "concurrent_runs * write_duty * (1 - write_duty) * run_write_bandwidth**2", "B^2/s^2",
     "Variance of the write rate of a job whose runs write independently.", label="variance of concurrent checkpoint writes",
     example="write_variance(4, 0.5, 10.0) -> 100.0")  # fmt: skip
 computed_quantity("write_third_moment", "write_variance * (1 - 2 * write_duty) * run_write_bandwidth", "B^3/s^3",

@@ -116,9 +116,8 @@ computed_quantity("year_writes_with_scratch",
     label="writes per day with scratch space",
     example="year_writes_with_scratch([500e12], [1e12], [2e12], [4e12], [3e12]) -> 510000000000000.0")  # fmt: skip
 
-computed_quantity("decode_cores_per_node",
-    "samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core", "1/node",
-    "CPU cores that decode the samples of the GPUs of one node.")  # fmt: skip
+computed_quantity("decode_cores_per_node", "samples_per_second_per_gpu * gpus_per_node / decode_samples_per_second_per_core",
+    "1/node", "CPU cores that decode the samples of the GPUs of one node.")  # fmt: skip
 computed_quantity("decode_rate_in_loader", "thread_decode_rate * decode_scaling", "sample/s",
     "Samples that each worker of a full loader decodes: less than one thread alone, which has caches and clocks for itself.",
     source="imread-benchmark", where="one thread and the DataLoader's peak")  # fmt: skip

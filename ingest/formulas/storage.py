@@ -7,8 +7,7 @@ input_quantities(__file__)
 
 computed_quantity("supported_opens_per_second",
     "file_opens_per_second_per_job * wanted_read_bandwidth / ingest_bandwidth_per_job", "file/s",
-    "Files that a job opens each second at the read bandwidth that its GPUs need.",
-    label="opens of the job")  # fmt: skip
+    "Files that a job opens each second at the read bandwidth that its GPUs need.", label="opens of the job")  # fmt: skip
 
 
 computed_quantity("protection_efficiency", "data_units / (data_units + redundancy_units)", "1",
@@ -33,9 +32,8 @@ computed_quantity("drives_for_write",
     "ceil(write_bandwidth_needed * write_amplification / (drive_write_bandwidth * drive_efficiency))", "1",
     "Drives that reach the required write bandwidth with its redundancy.", whole=True,
     example="drives_for_write(300e9, 1.375, 4e9, 0.7) -> 148")  # fmt: skip
-computed_quantity("drives_required",
-    "maximum(maximum(drives_for_capacity, drives_for_read), drives_for_write) + spare_drives", "1",
-    "Drives for capacity, reads and writes: the largest count, and spares.", whole=True,
+computed_quantity("drives_required", "maximum(maximum(drives_for_capacity, drives_for_read), drives_for_write) + spare_drives",
+    "1", "Drives for capacity, reads and writes: the largest count, and spares.", whole=True,
     example="drives_required(1054, 103, 148, 20) -> 1074")  # fmt: skip
 computed_quantity("units_for_read", "ceil(read_bandwidth_needed / unit_read_bandwidth + spare_units)", "1",
     "Units that reach the required read bandwidth, with the spare down.", whole=True,

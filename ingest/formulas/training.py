@@ -34,8 +34,7 @@ computed_quantity("trained_work_share", "(2 + trainable_parameters / parameters)
 computed_quantity("preference_work_factor", "trained_work_share + frozen_models / 3", "1",
     "FLOPs of a run with models that are only read over those of one that trains one model whole.", source="arithmetic",
     where="a model that is read passes forward alone: 2 of 6 FLOPs per weight",
-    label="work over that of training one model whole",
-    example="round(preference_work_factor(1, 1), 3) -> 1.333")  # fmt: skip
+    label="work over that of training one model whole", example="round(preference_work_factor(1, 1), 3) -> 1.333")  # fmt: skip
 
 # The batch with which a language model is trained
 BATCHES = "ingest-batches"

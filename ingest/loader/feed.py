@@ -104,8 +104,8 @@ REMEDIES = ("sufficient_workers", "sufficient_prefetch", "sufficient_latency", "
 #: Inputs of the simulation.
 SIMULATED_FROM = (
     "loader_workers", "loader_prefetch", "samples_per_step", "step_computation_seconds", "sample_read_seconds",
-    "sample_read_variation", "samples_per_read", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step", "handover_seconds",
-    "simulated_steps", "accepted_utilization", "gpus",
+    "sample_read_variation", "samples_per_read", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step",
+    "handover_seconds", "simulated_steps", "accepted_utilization", "gpus",
 )  # fmt: skip
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
 QUESTION = Question(
@@ -261,7 +261,12 @@ def feed(
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate)
     place_cache(known, cache, rate.node)
-    facts = {"limited" if "feed_read_bandwidth" in known.given else "", "observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
+    facts = {
+        "limited" if "feed_read_bandwidth" in known.given else "",
+        "observed" if seen is not None else "",
+        cache,
+        shuffle_of(known, asked["shuffle"]),
+    }
     asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
     known.freeze()
     first = _loader_of(known, loader)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ingest.catalog.records import Node
-from ingest.catalog.store import Catalog
+from ingest.catalog.store import opened
 from ingest.catalog.yaml_reader import Kind, read_yaml
 from ingest.engine.question import Argument
 from ingest.errors import IngestError, UsageError, expected_one_of
@@ -156,7 +156,7 @@ def _machines(cluster: Mapping[str, Any], entry: Mapping[str, Any], arguments: M
         return given
     if "node" in arguments:
         return {"node": kind, **given}
-    return {**given, "gpu": Catalog().get(Node, kind).gpu}
+    return {**given, "gpu": opened(()).get(Node, kind).gpu}
 
 
 @cache

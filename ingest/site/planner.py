@@ -108,8 +108,11 @@ USUAL = {
         100, "rates below 100 files/s are for information: a single drive delivers that", "test.smallest_file_rate"
     ),
     "smallest_drive_writes_asked": assumed(
-        0.25, "fewer drive writes per day are for information: a QLC drive endures that many of random 4 KiB",
-        "test.smallest_drive_writes", source="micron-6550", where="0.25 a day of random 4 KiB, 1 of sequential 128 KiB"
+        0.25,
+        "fewer drive writes per day are for information: a QLC drive endures that many of random 4 KiB",
+        "test.smallest_drive_writes",
+        source="micron-6550",
+        where="0.25 a day of random 4 KiB, 1 of sequential 128 KiB",
     ),  # fmt: skip
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))

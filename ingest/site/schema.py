@@ -277,17 +277,19 @@ def problems(data: object, against: Mapping[str, Any] | None = None) -> list[Fau
     wanted = inlined() if against is None else against
     if keeps(data, wanted):
         return []
+    found = (one for error in _validator()(wanted).iter_errors(data) for one in _problems(error, against is None))
+    return [*dict.fromkeys(found)]
+
+
+@cache
+def _validator() -> Any:
+    """The validator of jsonschema to which a number with a point is no whole one."""
     from jsonschema import Draft202012Validator as Usual
     from jsonschema.validators import extend
 
     kinds = Usual.TYPE_CHECKER
     checked = kinds.redefine("integer", lambda _, one: kinds.is_type(one, "integer") and not isinstance(one, Pointed))
-    found = (
-        one
-        for error in extend(Usual, type_checker=checked)(wanted).iter_errors(data)
-        for one in _problems(error, against is None)
-    )
-    return [*dict.fromkeys(found)]
+    return extend(Usual, type_checker=checked)
 
 
 def keeps(data: object, node: Mapping[str, Any]) -> bool:

@@ -331,13 +331,16 @@ def of_fio(rate=1e9, **changed):
     return [*fio._contradictions(part, rate, 1, 1, "read", "")]
 
 
-def of_run(ctx=1000, usr=1.0, disk=1000):
-    """The remarks on a run of fio that writes 15 MB a thousand times in 100 s, one of the requests very late."""
+def of_run(ctx=1000, usr=1.0, disk=1000, other=None):
+    """The remarks on a run of fio that writes 15 MB a thousand times in 100 s, one of the requests very late; in an `other` job
+    too, which has these keys."""
     spread = {"mean": 1e8, "min": 5e7, "max": 4e9, "N": 1000, "percentile": {"99.000000": 100139008}}
     part = {"runtime": 100_000, "total_ios": 1000, "io_bytes": 15 * 10**9, "bw_bytes": 15 * 10**7, "clat_ns": spread}
     job = {"jobname": "T-WRITE-01-fio", "job options": {"rw": "write"}, "write": part, "read": {}, "ctx": ctx, "usr_cpu": usr}
     job |= {"job_runtime": 100_000, "latency_ms": {"100": 49.9, "250": 50.1, ">=2000": 0.01}}
-    found = {"fio version": "fio-3.33", "jobs": [job], "disk_util": [{"write_ios": disk - 1, "write_merges": 1}]}
+    second = {**job, "write": {**part, "clat_ns": {**spread, "mean": 1.0001e8}}}
+    jobs = [job] if other is None else [job, {key: one for key, one in second.items() if key != "usr_cpu"} | other]
+    found = {"fio version": "fio-3.33", "jobs": jobs, "disk_util": [{"write_ios": disk - 1, "write_merges": 1}]}
     (run,) = fio.read("{\n" + json.dumps(found)[1:], "x.json")
     assert run.loads[0].contradictions == ()
     return [*run.loads[0].remarks]
@@ -376,6 +379,7 @@ def of_clocks(days, span=0.0):
 
 @pytest.mark.parametrize(("said", "agreeing", "apart"), [
     (lambda ctx: of_run(ctx=ctx), 901, 899), (lambda usr: of_run(usr=usr), 0.981, 0.979),
+    (lambda other: of_run(disk=2000, other=other), {}, {"usr_cpu": 0.5}),  # a client that does not say what its processor did
     (lambda disk: of_run(disk=disk), 747, 746), (lambda most: of_fio(bw_samples=10, bw_max=1e9 / 1024 / most), 1.495, 1.505),
     (lambda few: of_fio(bw_samples=few, bw_max=1e9 / 2048), 9, 10),
     (of_meters, 1.0199e9, 1.0201e9), (lambda packed: of_meters(packed=packed), 58_983, 58_982), (of_fio, 1.0200e9, 1.0209e9),
