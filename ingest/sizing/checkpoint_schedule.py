@@ -169,27 +169,24 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
         only = points[at].entry
         return [only], catalog.once(("failure rate", only.id, near), lambda: failure_rate(only, beside))
     pair = points[at : at + 2]
-
-    def between() -> tuple[dict[str, float], Input, dict[str, Input]]:
-        counted = from_catalog(pair[0].entry.gpus_per_node)
-        known = {"smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": pair[0].rate,
-                 "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": pair[1].rate,
-                 "gpus_per_counted_node": counted.value}  # fmt: skip
-        ends = [end for point in beside for end in point.ends]
-        figure = pair[1].entry.rate or pair[1].entry.interrupts
-        source = figure.source if figure is not None else "arithmetic"
-        where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
-        rate = Input(0, min(ends), max(ends), "catalog", source, where, "derived")
-        rate = rate.by_default(f"failure rate {where}", "checkpoint.mtti", "checkpoint.failures")
-        others = {"gpus_of_failures": from_catalog(pair[0].gpus), "gpus_per_node": counted, "gpus_per_counted_node": counted}
-        return known, rate, others
-
-    known, rate, others = catalog.once(("failure rate between", at, near), between)
-    each, (_, low, high, *rest) = float(solve("failures_between_sizes", {**known, "gpus": gpus})), rate
-    return [point.entry for point in pair], {
-        "failures_per_node_second": Input(each, min(each, low), max(each, high), *rest),
-        **others,
+    counted = from_catalog(pair[0].entry.gpus_per_node)
+    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": pair[0].rate,
+             "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": pair[1].rate,
+             "gpus_per_counted_node": counted.value}  # fmt: skip
+    each = float(solve("failures_between_sizes", known))
+    ends = [each, *(end for point in beside for end in point.ends)]
+    figure = pair[1].entry.rate or pair[1].entry.interrupts
+    source = figure.source if figure is not None else "arithmetic"
+    where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
+    rate = Input(each, min(ends), max(ends), "catalog", source, where, "derived")
+    note = f"failure rate {where}"
+    given = {
+        "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
+        "gpus_of_failures": from_catalog(pair[0].gpus),
+        "gpus_per_node": counted,
+        "gpus_per_counted_node": counted,
     }
+    return [point.entry for point in pair], given
 
 
 def failure_rate(entry: Failures, beside: Iterable[Interrupted] = ()) -> dict[str, Input]:

@@ -317,17 +317,16 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
         low, _ = _in_steps(run, gpus, 1.0, max(run.gpus, min(gpus, BASE_GPUS)), steps.floor)
         if exponent is not None:
             value, factor = _by_power(run, gpus, exponent)
-        else:
-            value, fewer = _in_steps(run, gpus, 1.0, gpus, steps.floor)
-            factor = partial(_factor, run, value, fewer, 1.0)
+            return value, min(low, value), factor
+        samples = 1.0
+        value, fewer = _in_steps(run, gpus, samples, gpus, steps.floor)
     else:
         samples = batch / run.gpus
         half = steps.half_speed(samples)
         most = max(steps.batch_on(gpus) or batch, batch)
         value, fewer = _in_steps(run, gpus, samples, most, half)
         low = value if most == batch else _in_steps(run, gpus, samples, batch, half)[0]
-        factor = partial(_factor, run, value, fewer, samples)
-    return value, min(low, value), factor
+    return value, min(low, value), partial(_factor, run, value, fewer, samples)
 
 
 def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, Callable[[], str]]:
