@@ -140,7 +140,7 @@ def usual_precision(
         if most:
             reach[precision] = most
     if reach:
-        found = max(reach, key=reach.__getitem__)
+        found = max(reach, key=lambda one: reach[one])
         return Usual(found, dict(list(reach.items())[: list(reach).index(found)]))
 
     def standing(rate: Rate) -> tuple[int, float]:

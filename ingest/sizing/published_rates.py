@@ -311,14 +311,13 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
     model used on as many GPUs; from there on each GPU has fewer. `exponent` is that of the model, used where no batch is
     known. A larger job never reads less than a smaller one.
     """
-    batch = run.batch or steps.batch_on(run.gpus)
+    batch, samples = run.batch or steps.batch_on(run.gpus), 1.0
     if batch is None:
         # The samples of a GPU are counted in those of the run; on a few GPUs a job has as many.
         low, _ = _in_steps(run, gpus, 1.0, max(run.gpus, min(gpus, BASE_GPUS)), steps.floor)
         if exponent is not None:
             value, factor = _by_power(run, gpus, exponent)
             return value, min(low, value), factor
-        samples = 1.0
         value, fewer = _in_steps(run, gpus, samples, gpus, steps.floor)
     else:
         samples = batch / run.gpus
