@@ -194,8 +194,6 @@ def overlays_in_force(options: str | Path | Sequence[str | Path] = ()) -> tuple[
         if not os.path.isdir(path):
             raise IngestError(f"{place}: '{path}' is not a folder, {EXPECTED}")
     own = [folder] if os.path.isdir(folder := user_folder()) else []
-    if not (given or environment or configured or own):
-        return ()
     named = (
         *((OPTION, Path(folder)) for folder in reversed(given)),
         *((ENVIRONMENT, Path(folder)) for folder in reversed(environment)),

@@ -50,7 +50,7 @@ def opened(catalogs: Catalog | str | Path | Sequence[str | Path]) -> Catalog:
     overlays = tuple(overlays_in_force(catalogs))
     known: dict[tuple[Overlay, ...], Catalog] = _THREAD.__dict__.setdefault("catalogs", {})
     base = known.get(overlays)
-    if base is None or any(stamp_of(name) != state for name, state in base._frame.items()):
+    if base is None or [*map(stamp_of, base._frame)] != [*base._frame.values()]:
         while len(known) >= MOST_KEPT:
             known.pop(next(iter(known)))
         base = known[overlays] = Catalog.__new__(Catalog)

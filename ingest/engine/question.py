@@ -157,7 +157,7 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
     Raises TypeError: an option that the table does not have, as Python says it of a parameter; UsageError: `set` states the
     quantity of an option that is given.
     """
-    known = defaults_in(table)
+    known = defaults_in(table)  # type: ignore[arg-type]
     for name in given:  # type: ignore[attr-defined]
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")

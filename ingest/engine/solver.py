@@ -263,15 +263,10 @@ class Quantities:
                 # Such as a share of more than all the time: no run has it.
                 shown = (display(float(value), step.formula.unit, binary=False) for value in (found.pop(name).value, most))
                 unknown[name] = BEYOND.format(*shown)
-        tree = Tree(found if ranged else {})
-        quantities = {
-            name: Quantity(
-                step.value,
-                unit_of(step.name) if step.formula is None else step.formula.unit,
-                ends=partial(tree.range_of, name) if ranged else None,
-            )
-            for name, step in found.items()
-        }
+        tree, quantities = Tree(found if ranged else {}), dict[str, Quantity]()
+        for name, step in found.items():
+            unit = unit_of(step.name) if step.formula is None else step.formula.unit
+            quantities[name] = Quantity(step.value, unit, ends=partial(tree.range_of, name) if ranged else None)
         return quantities, unknown
 
     def names_below(self, names: Iterable[str]) -> set[str]:

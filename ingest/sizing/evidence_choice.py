@@ -140,8 +140,7 @@ def usual_precision(
         if most:
             reach[precision] = most
     if reach:
-        largest = max(reach.values())
-        found = next(one for one in reach if reach[one] == largest)
+        found = max(reach, key=lambda one: reach[one])
         return Usual(found, dict(list(reach.items())[: list(reach).index(found)]))
 
     def standing(rate: Rate) -> tuple[int, float]:

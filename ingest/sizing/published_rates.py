@@ -311,23 +311,21 @@ def beyond(run: Run, gpus: float, steps: Steps, exponent: float | None = None) -
     model used on as many GPUs; from there on each GPU has fewer. `exponent` is that of the model, used where no batch is
     known. A larger job never reads less than a smaller one.
     """
-    batch = run.batch or steps.batch_on(run.gpus)
+    batch, samples = run.batch or steps.batch_on(run.gpus), 1.0
     if batch is None:
         # The samples of a GPU are counted in those of the run; on a few GPUs a job has as many.
         low, _ = _in_steps(run, gpus, 1.0, max(run.gpus, min(gpus, BASE_GPUS)), steps.floor)
         if exponent is not None:
             value, factor = _by_power(run, gpus, exponent)
-        else:
-            value, fewer = _in_steps(run, gpus, 1.0, gpus, steps.floor)
-            factor = partial(_factor, run, value, fewer, 1.0)
+            return value, min(low, value), factor
+        value, fewer = _in_steps(run, gpus, samples, gpus, steps.floor)
     else:
         samples = batch / run.gpus
         half = steps.half_speed(samples)
         most = max(steps.batch_on(gpus) or batch, batch)
         value, fewer = _in_steps(run, gpus, samples, most, half)
         low = value if most == batch else _in_steps(run, gpus, samples, batch, half)[0]
-        factor = partial(_factor, run, value, fewer, samples)
-    return value, min(low, value), factor
+    return value, min(low, value), partial(_factor, run, value, fewer, samples)
 
 
 def _by_power(run: Run, gpus: float, exponent: float) -> tuple[float, Callable[[], str]]:

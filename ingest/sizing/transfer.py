@@ -72,7 +72,8 @@ def transferred(
         return None
     carriers = rates.once(("carriers", gpu, precision), lambda: [*_carriers(rates, gpu, precision)])
     scaled_to = [(few, series.at(gpus, rates.steps)) for series, few in carriers if protocol in (None, series.protocol)]
-    model, found = rates.model, [few._replace(rate=rate, value=_carried(rate, few.ratio)) for few, rate in scaled_to]
+    carried = transferred_samples_per_second_per_gpu
+    model, found = rates.model, [few._replace(rate=rate, value=carried(rate.value, few.ratio)) for few, rate in scaled_to]
     if not found:
         return None
     related = [transfer for transfer in found if transfer.source.vendor == gpu.vendor]
@@ -89,9 +90,8 @@ def transferred(
     tier = tier_of(used, _why_far(model, gpu, used, related, seen))
     # Beyond the sizes of the sources it is as uncertain as the rates there.
     opened = median((one.rate.low or one.rate.value) / one.rate.value for one in used)
-    low, high = value / tier.factor * opened, value * tier.factor
     bound = model.family == "recsys" and gpu.form == "PCIe"
-    low = value * NO_NVLINK if bound else low
+    low, high = value * NO_NVLINK if bound else value / tier.factor * opened, value * tier.factor
     nearest_first = sorted(used, key=lambda transfer: transfer.distance)
     sources = list(dict.fromkeys(transfer.source.id for transfer in nearest_first))
     named = f"{', '.join(sources[:3])}{' …' if len(sources) > 3 else ''}"
@@ -127,10 +127,6 @@ def _are_recalled(transfers: Sequence[Transfer]) -> bool:
     return all(row.grade == "assumed" for transfer in transfers for row in transfer.rate.rows)
 
 
-def _carried(rate: ProtocolRate, ratio: float) -> float:
-    return float(transferred_samples_per_second_per_gpu(rate.value, ratio))
-
-
 def _carriers(rates: PublishedRates, gpu: Gpu, precision: str) -> Iterator[tuple[Series, Transfer]]:
     """The runs on every other GPU and their rate on a few nodes, scaled to this one."""
     for series in rates.series("gpus", precision):
@@ -145,7 +141,7 @@ def _carriers(rates: PublishedRates, gpu: Gpu, precision: str) -> Iterator[tuple
         ratios = {"seen_ratios_product": math.prod(seen.values()), "seen_models": len(seen)}
         ratio = float(solve("transfer_ratio", {"catalog_transfer_ratio": of_catalog, **ratios}))
         distance, rate = abs(math.log(of_catalog)), series.few
-        weight, value = 1 / (SOFTENING + distance) ** 2, _carried(rate, ratio)
+        weight, value = 1 / (SOFTENING + distance) ** 2, transferred_samples_per_second_per_gpu(rate.value, ratio)
         yield series, Transfer(rate, source, known, of_catalog, seen, ratio, distance, weight, value)
 
 
