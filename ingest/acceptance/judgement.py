@@ -248,7 +248,7 @@ def _bursts(test: AcceptanceTest, runs: Sequence[Run]) -> Iterator[str]:
         times = [one.handled / one.rate for one in seen if one.handled and one.rate]
         if load.handled and times and statistics.median(times) < SHORTEST_PHASE <= load.handled / load.threshold:
             took, needed = (display(seconds, "s") for seconds in (statistics.median(times), load.handled / load.threshold))
-            yield f"its files took {took}, {needed} at the required rate: a burst, where IO500 counts phases from {SHORTEST_PHASE} s"
+            yield f"its files took {took}, {needed} at the required rate: a burst, shorter than the {SHORTEST_PHASE} s of IO500"
 
 
 def milliseconds(seconds: float) -> str:

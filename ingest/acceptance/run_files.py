@@ -186,7 +186,11 @@ def counted_runs(
         if record and (test := by_id.get(run.test)):
             before, after = (record.metered.get(name, ()) for name in ("before", "after"))
             own = bool(record.sample) and (test.scale == "1node" or after[-1:] > before[-1:])
-            whole = len(before) == len(after) == METERS and {"turn", "script"} <= record.metered.keys() and (own or not any(map(SAMPLES.search, test.files.values())))
+            whole = (
+                len(before) == len(after) == METERS
+                and {"turn", "script"} <= record.metered.keys()
+                and (own or not any(map(SAMPLES.search, test.files.values())))
+            )
             metered.append((run.test, record, whole))
             beyond += [f"{run.test}: {run.file}: {said}" for said in _beyond(run, record, test)]
     for ident, missing in _gaps(seen, recorded_runs).items():
@@ -195,7 +199,9 @@ def counted_runs(
             refused[run.file] = why
         runs[ident], reasons[ident] = [], why
         evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
-    return CountedRuns(runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs), *_unmetered(metered), *beyond))
+    return CountedRuns(
+        runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs), *_unmetered(metered), *beyond)
+    )
 
 
 def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:
@@ -268,7 +274,9 @@ def _beyond(run: Run, record: Record, test: AcceptanceTest) -> Iterator[str]:
     """What a script recorded beyond its run of reads or writes: more time, more bytes, or the file system of one machine."""
     if any(load.unit != "B/s" for load in run.loads):
         return
-    yield from (f"fio is a script ({name.removeprefix('script:')}), which may edit results" for name in record.hashes if FAKED(name))
+    yield from (
+        f"fio is a script ({name.removeprefix('script:')}), which may edit results" for name in record.hashes if FAKED(name)
+    )
     took, needed = record.ended - record.began, _seconds(run) + _ramp(test)
     if took > needed * (1 + LONGER) + SKEW:
         yield f"the script took {took:,.0f} s for {needed:,.0f} s of ramp and run: runs thrown away, or a slow clock?"
@@ -322,7 +330,9 @@ def _unmetered(records: Sequence[tuple[str, Record, bool]]) -> Iterator[str]:
         idle = max((two.began - one.ended - (one.ended - one.began) * IDLE for one, two in pairwise(some)), default=0)
         if idle > BETWEEN:
             yield f"{test}: nothing ran for {idle:,.0f} s longer than usual between two runs: one may have been left out"
-        yield from (f"{test}: {said}" for said in dict.fromkeys(said for one, two in pairwise(some) for said in _passed(one, two)))
+        yield from (
+            f"{test}: {said}" for said in dict.fromkeys(said for one, two in pairwise(some) for said in _passed(one, two))
+        )
 
 
 def _passed(one: Record, two: Record) -> Iterator[str]:
@@ -334,7 +344,9 @@ def _passed(one: Record, two: Record) -> Iterator[str]:
         yield "the kernel counted anew within one start of its script: runs of other machines, or of other starts?"
         return
     moved = zip(before[2:], ended[2:], began[2:], strict=True)
-    if most := max((later - last for first, last, later in moved if later - last > OWN_BYTES + (last - first) * IDLE), default=0):
+    if most := max(
+        (later - last for first, last, later in moved if later - last > OWN_BYTES + (last - first) * IDLE), default=0
+    ):
         yield f"the kernel counted {display(most, 'B')} between two runs: one may have been left out"
 
 

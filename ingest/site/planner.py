@@ -20,7 +20,7 @@ from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, listed
-from ingest.files import garbage_collection_paused
+from ingest.files import garbage_collection_paused, table_beside
 from ingest.site.checks import (
     of_choices,
     of_clusters,
@@ -80,37 +80,8 @@ MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migr
 OUTAGE = quantities_at("outage")
 TEST = quantities_at("test")
 USUAL = {
-    "client_latency": assumed(0.0005, "one read takes 0.5 ms at a client of the storage", "storage.latency", "storage.client"),
-    "medium_and_network_seconds": assumed(
-        0.0003,
-        "flash and a network round trip take 0.3 ms",
-        "storage.latency",
-        source="micron-9200",
-        where="latency to media at queue depth 1, 92 µs, and the software of client and server",
-    ),
-    "latency_tail": assumed(5, "99 % of the reads are answered within 5 times the mean", "test.latency_tail"),
-    "shortest_test_seconds": assumed(
-        300, "a test lasts at least 300 s", "test.shortest", source="io500-rules", where="each write phase lasts at least 300 s"
-    ),
-    "stream_request_bytes": assumed(1_048_576, "large files are read 1 MiB at a time", "test.read_size"),
-    "fill_limit": assumed(0.85, "up to 85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
-    "test_seconds": assumed(1800, "rates hold for 30 min", "test.duration"),
-    "write_request_bytes": assumed(1_048_576, "files are written 1 MiB at a time", "test.write_size"),
-    "outage_restart_seconds": assumed(600, "after an outage, all runs have restored within 10 min", "outage.restart_time"),
-    "create_seconds": assumed(10, "all files of a checkpoint are created within 10 s", "test.create_time"),
-    "warranty_seconds": assumed(157_788_000, "the media endure the writes of 5 years", "storage.warranty"),
-    "guidance_request_bytes": assumed(1_048_576, "the guidance gives no request size: 1 MiB, sequential", "test.guidance_size"),
-    "smallest_bandwidth_asked": assumed(
-        1e8, "rates below 100 MB/s are for information: a single solid-state drive delivers that", "test.smallest_bandwidth"
-    ),
-    "significant_digits": assumed(3, "requirements are rounded up to three significant digits", "round"),
-    "smallest_file_rate_asked": assumed(
-        100, "rates below 100 files/s are for information: a single drive delivers that", "test.smallest_file_rate"
-    ),
-    "smallest_drive_writes_asked": assumed(
-        0.25, "fewer drive writes per day are for information: a QLC drive endures that many of random 4 KiB",
-        "test.smallest_drive_writes", source="micron-6550", where="0.25 a day of random 4 KiB, 1 of sequential 128 KiB"
-    ),  # fmt: skip
+    name: assumed(one["value"], one["why"], *one["supply"], source=one.get("source", ""), where=one.get("where", ""))
+    for name, one in table_beside(__file__, "usual.yaml").items()
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 UNTIMED = Message("no served model states a time to load its weights", supply=("serving",))
