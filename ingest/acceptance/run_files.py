@@ -58,6 +58,14 @@ ALIKE = 0.5
 WHOLE_SECONDS = 2
 #: Seconds that a script works between two runs on a busy machine: it counts, packs and hashes files.
 BETWEEN = 10
+#: The line of a script that lists the files of its test.
+LISTS_ITSELF = 'sha256sum < "$file"'
+#: How a script lists a fio that is a script.
+FAKED = re.compile(r"script:.*/fio$").match
+#: Share by which a run with its ramp may take longer than its clocks say, beside SKEW.
+LONGER = 0.1
+#: Bytes that it reads and writes then, most of them of samples.
+OWN_BYTES = 2**28
 #: What a script meters: start of its machine, seconds since then, four counts of its tools, and that of the clients. Share by
 #: which a count may differ, and least share of it that was counted at all.
 METERS, METERED = 7, 0.02
@@ -159,6 +167,7 @@ def counted_runs(
     reasons: dict[str, str] = {}
     evidence: list[Evidence] = []
     metered: list[tuple[str, Record, bool]] = []
+    beyond: list[str] = []
     contents = {path: content for content, path in read.items()}
     parts = re.compile(r"(\d{1,9})")
     # Run 2 before run 10.
@@ -177,15 +186,22 @@ def counted_runs(
         if record and (test := by_id.get(run.test)):
             before, after = (record.metered.get(name, ()) for name in ("before", "after"))
             own = bool(record.sample) and (test.scale == "1node" or after[-1:] > before[-1:])
-            whole = len(before) == len(after) == METERS and (own or not any(map(SAMPLES.search, test.files.values())))
+            whole = (
+                len(before) == len(after) == METERS
+                and {"turn", "script"} <= record.metered.keys()
+                and (own or not any(map(SAMPLES.search, test.files.values())))
+            )
             metered.append((run.test, record, whole))
+            beyond += [f"{run.test}: {run.file}: {said}" for said in _beyond(run, record, test)]
     for ident, missing in _gaps(seen, recorded_runs).items():
         why = f"runs left out: {missing}, expected each number from 1, or {ident}.runN{EXPLAINED} that explains run N"
         for run in runs.pop(ident, []):
             refused[run.file] = why
         runs[ident], reasons[ident] = [], why
         evidence = [one._replace(why=one.why or why) if one.test == ident else one for one in evidence]
-    return CountedRuns(runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs), *_unmetered(metered)))
+    return CountedRuns(
+        runs, refused, reasons, tuple(evidence), (*_notes(evidence), *_copies(runs), *_unmetered(metered), *beyond)
+    )
 
 
 def _record_of(run: Run, listed_runs: set[str]) -> tuple[Record | None, int | None]:
@@ -217,6 +233,10 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
         return
     if not recorded:
         yield "sha256: found another one than the script recorded: the file was changed after the run"
+    files = test.files if test and any(LISTS_ITSELF in text for text in test.files.values()) else {}
+    for name in (f"{run.tool}/{run.test}.{suffix}" for suffix in ("sh", "fio")):
+        if name in files and record.hashes.get(name) != sha256(files[name].encode()):
+            yield f"sha256: another {name} ran than that of the test"
     base = Path(run.file[: list(NUMBERED.finditer(run.file))[-1].start()] or ".")
     for name, content in record.hashes.items():
         # Logs and settings next to the result, which are read with it.
@@ -226,9 +246,7 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
     slack = SKEW if zoned else ZONES
     if clock is not None and not record.began - slack <= clock <= record.ended + slack:
         yield "clock: found another time than the script recorded"
-    options = sections(test.files.get(f"fio/{test.id}.fio", "")) if test else {}
-    ramps = [int(one.get("ramp_time", "0").removesuffix("ms")) / 1000 for one in options.values()]
-    least = _seconds(run) * (1 - SHORT) + max(ramps, default=0)
+    least = _seconds(run) * (1 - SHORT) + _ramp(test)
     if record.ended - record.began + WHOLE_SECONDS < least:
         yield f"time: the script took {record.ended - record.began:,.0f} s, expected at least {least:,.0f} s of ramp and run"
     clients, names = base / f"{run.test}.hosts", [record.host]
@@ -244,6 +262,33 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
     if record.file_system in IN_MEMORY:
         yield f"file system: found {record.file_system}, which is in memory"
     yield from _unlike_meters(run, record, test)
+
+
+def _ramp(test: AcceptanceTest | None) -> float:
+    """Seconds of a test of fio before its clock starts."""
+    options = sections(test.files.get(f"fio/{test.id}.fio", "")) if test else {}
+    return max([int(one.get("ramp_time", "0").removesuffix("ms")) / 1000 for one in options.values()], default=0)
+
+
+def _beyond(run: Run, record: Record, test: AcceptanceTest) -> Iterator[str]:
+    """What a script recorded beyond its run of reads or writes: more time, more bytes, or the file system of one machine."""
+    if any(load.unit != "B/s" for load in run.loads):
+        return
+    yield from (
+        f"fio is a script ({name.removeprefix('script:')}), which may edit results" for name in record.hashes if FAKED(name)
+    )
+    took, needed = record.ended - record.began, _seconds(run) + _ramp(test)
+    if took > needed * (1 + LONGER) + SKEW:
+        yield f"the script took {took:,.0f} s for {needed:,.0f} s of ramp and run: runs thrown away, or a slow clock?"
+    before, after = (record.metered.get(name, ()) for name in ("before", "after"))
+    if test.scale == "full":
+        if record.file_system in ON_DISKS and any(load.clients > 1 for load in test.loads):
+            yield f"the file system is {record.file_system}, of one machine, where {test.loads[0].clients} clients share one"
+    elif run.tool in ("fio", "elbencho") and len(before) == len(after) == METERS:
+        moved = sum(load.rate * (load.seconds or 0) for load in run.loads)
+        asked = after[2] + after[3] - before[2] - before[3]
+        if asked > moved * (1 + IDLE) + OWN_BYTES:
+            yield f"the kernel counted {display(asked, 'B')}, the result {display(moved, 'B')}: runs thrown away?"
 
 
 def _unlike_meters(run: Run, record: Record, test: AcceptanceTest | None) -> Iterator[str]:
@@ -285,6 +330,24 @@ def _unmetered(records: Sequence[tuple[str, Record, bool]]) -> Iterator[str]:
         idle = max((two.began - one.ended - (one.ended - one.began) * IDLE for one, two in pairwise(some)), default=0)
         if idle > BETWEEN:
             yield f"{test}: nothing ran for {idle:,.0f} s longer than usual between two runs: one may have been left out"
+        yield from (
+            f"{test}: {said}" for said in dict.fromkeys(said for one, two in pairwise(some) for said in _passed(one, two))
+        )
+
+
+def _passed(one: Record, two: Record) -> Iterator[str]:
+    """What two runs of one start of a script met between them that is not its own work: another machine, or another run."""
+    before, ended, began = (record.metered.get(name, ()) for record, name in ((one, "before"), (one, "after"), (two, "before")))
+    if not len(before) == len(ended) == len(began) == METERS:
+        return
+    if abs(began[0] - ended[0]) > SKEW or any(later < last for last, later in zip(ended[1:-1], began[1:-1], strict=True)):
+        yield "the kernel counted anew within one start of its script: runs of other machines, or of other starts?"
+        return
+    moved = zip(before[2:], ended[2:], began[2:], strict=True)
+    if most := max(
+        (later - last for first, last, later in moved if later - last > OWN_BYTES + (last - first) * IDLE), default=0
+    ):
+        yield f"the kernel counted {display(most, 'B')} between two runs: one may have been left out"
 
 
 def _gaps(seen: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:

@@ -39,7 +39,10 @@ ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
 #: Share by which sums of thresholds may differ.
 SAME = 1e-9
 #: What `valid` leaves open, said wherever validity is printed.
-UNPROVEN = "no file proves that a run took place or missed all caches: be present, or compare hashes sent as each run ended"
+UNPROVEN = (
+    "no file proves that a run took place, read all of its data in its order, or missed all caches: be present, or compare"
+    " hashes sent as each run ended"
+)
 WRITTEN = "a file of `ingest accept`"
 SCHEMA_FILE = Path(__file__).parent / "tests.schema.json"
 

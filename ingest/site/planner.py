@@ -20,24 +20,8 @@ from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, assumed
 from ingest.errors import MissingQuantity, listed
-from ingest.files import garbage_collection_paused
-from ingest.site.checks import (
-    of_choices,
-    of_clusters,
-    of_drains,
-    of_each,
-    of_headline,
-    of_policies,
-    of_queries,
-    of_questions,
-    of_replicas,
-    of_storage,
-    of_totals,
-    of_transfers,
-    refuse,
-    refuse_what_is_lost,
-    warnings_of,
-)
+from ingest.files import garbage_collection_paused, table_beside
+from ingest.site import checks
 from ingest.site.datasets import USUAL_YEARS, Growth, dataset_rows, growth_of, place_loaders, source_rows
 from ingest.site.faults import every_fault, faults_of
 from ingest.site.guidance import NO_GUIDANCE, UNLIMITED, ClusterGuidance, by_cluster, guidance_of, place_floors, unguided
@@ -80,40 +64,8 @@ MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migr
 OUTAGE = quantities_at("outage")
 TEST = quantities_at("test")
 USUAL = {
-    "client_latency": assumed(0.0005, "one read takes 0.5 ms at a client of the storage", "storage.latency", "storage.client"),
-    "medium_and_network_seconds": assumed(
-        0.0003,
-        "flash and a network round trip take 0.3 ms",
-        "storage.latency",
-        source="micron-9200",
-        where="latency to media at queue depth 1, 92 µs, and the software of client and server",
-    ),
-    "latency_tail": assumed(5, "99 % of the reads are answered within 5 times the mean", "test.latency_tail"),
-    "shortest_test_seconds": assumed(
-        300, "a test lasts at least 300 s", "test.shortest", source="io500-rules", where="each write phase lasts at least 300 s"
-    ),
-    "stream_request_bytes": assumed(1_048_576, "large files are read 1 MiB at a time", "test.read_size"),
-    "fill_limit": assumed(0.85, "up to 85 % may be in use", "storage.fill_limit", source="ceph-docs", where="nearfull ratio"),
-    "test_seconds": assumed(1800, "rates hold for 30 min", "test.duration"),
-    "write_request_bytes": assumed(1_048_576, "files are written 1 MiB at a time", "test.write_size"),
-    "outage_restart_seconds": assumed(600, "after an outage, all runs have restored within 10 min", "outage.restart_time"),
-    "create_seconds": assumed(10, "all files of a checkpoint are created within 10 s", "test.create_time"),
-    "warranty_seconds": assumed(157_788_000, "the media endure the writes of 5 years", "storage.warranty"),
-    "guidance_request_bytes": assumed(1_048_576, "the guidance gives no request size: 1 MiB, sequential", "test.guidance_size"),
-    "smallest_bandwidth_asked": assumed(
-        1e8, "rates below 100 MB/s are for information: a single solid-state drive delivers that", "test.smallest_bandwidth"
-    ),
-    "significant_digits": assumed(3, "requirements are rounded up to three significant digits", "round"),
-    "smallest_file_rate_asked": assumed(
-        100, "rates below 100 files/s are for information: a single drive delivers that", "test.smallest_file_rate"
-    ),
-    "smallest_drive_writes_asked": assumed(
-        0.25,
-        "fewer drive writes per day are for information: a QLC drive endures that many of random 4 KiB",
-        "test.smallest_drive_writes",
-        source="micron-6550",
-        where="0.25 a day of random 4 KiB, 1 of sequential 128 KiB",
-    ),  # fmt: skip
+    name: assumed(one["value"], one["why"], *one["supply"], source=one.get("source", ""), where=one.get("where", ""))
+    for name, one in table_beside(__file__, "usual.yaml").items()
 }
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 UNTIMED = Message("no served model states a time to load its weights", supply=("serving",))
@@ -273,12 +225,12 @@ def plan_once(
     clusters = _clusters(site, jobs, serving, guidance)
     moving = storage.with_inputs({})
     moving.adopt(columns_of("clusters", clusters))
-    sizes, units = [*of_clusters(clusters, jobs, serving)], [*of_storage(storage)]
-    refuse(site, [*sizes, *units])
+    sizes, units = [*checks.of_clusters(clusters, jobs, serving)], [*checks.of_storage(storage)]
+    checks.refuse(site, [*sizes, *units])
     holdings = holdings_of(site, data, horizon, growth)
     of_jobs, drawn = columns_of("jobs", jobs), moving.steps_of("site_moving_drawable_bandwidth")
     by_year = year_rows(site, jobs, {**of_jobs, **tiers, **drawn}, holdings, storage, growth, tiers=bool(tiers))
-    refuse_what_is_lost(site, by_year)
+    checks.refuse_what_is_lost(site, by_year)
     known = storage.with_inputs({})
     known.adopt({**of_jobs, **drawn})
     for table, rows in (("clusters", clusters), ("years", by_year), ("serving", serving)):
@@ -325,7 +277,11 @@ def plan_once(
         if row.known.find("staging_bandwidth_of_run") is None and known.value("site_read_bandwidth"):
             row.known.link("staging_bandwidth_of_run", known.step("site_read_bandwidth"))
     known.steps_of("site_clients", "moving_clients", "loading_clients", "single_node")  # clients in tests of the whole site
-    totals = [*of_totals(site, known, holdings), *of_transfers((*jobs, *serving), known, by_year), unguided(guidance, site)]
+    totals = [
+        *checks.of_totals(site, known, holdings),
+        *checks.of_transfers((*jobs, *serving), known, by_year),
+        unguided(guidance, site),
+    ]
     for whose, rows in tables.items():
         shown = [name for table in TABLES.values() if table.of == whose for name in table.columns]
         for row in rows:
@@ -341,28 +297,32 @@ def plan_once(
     offloading = [row for row in jobs if row.step("offload_stops") is not None]
     held = [
         *sizes,
-        *of_choices(jobs, policies, sized),
-        *of_policies(policies),
-        *of_each(jobs, policies, site, catalog),
-        *of_drains(site, jobs),
+        *checks.of_choices(jobs, policies, sized),
+        *checks.of_policies(policies),
+        *checks.of_each(jobs, policies, site, catalog),
+        *checks.of_drains(site, jobs),
         *(finding("W90", row.step, owner=row.name) for row in offloading),
         *(one for row in offloading for one in bounds(row.known, row.name)),
         *(states_on_storage(row) for row in jobs),
-        *(of_queries(row, storage) for row in jobs),
+        *(checks.of_queries(row, storage) for row in jobs),
         *(finding("W89", row.step, owner=row.name) for row in serving),
-        *(of_replicas(row) for row in serving),
-        *of_questions(site),
+        *(checks.of_replicas(row) for row in serving),
+        *checks.of_questions(site),
         *outgrown,
         *totals,
         *units,
     ]
     findings = [one for one in held if one is not None]
     of_lines = [one for line in lines for one in line.findings]
-    of_lines += [one for one in of_headline([line.requirement for line in lines], clusters) if one is not None]
+    of_lines += [one for one in checks.of_headline([line.requirement for line in lines], clusters) if one is not None]
     # The warnings of jobs, each once, with the names of the jobs that it is about.
     told = grouped((line, job.row.name) for job in planned for line in dict.fromkeys(job.warnings))
     of_jobs_told = (of_owner(listed(names), line) for line, names in told.items())
-    warnings = (*of_jobs_told, *growth.warnings, *warnings_of(site, [*findings, *of_lines], jobs, data, horizon, catalog))
+    warnings = (
+        *of_jobs_told,
+        *growth.warnings,
+        *checks.warnings_of(site, [*findings, *of_lines], jobs, data, horizon, catalog),
+    )
     made = Plan(
         site=site,
         catalog=catalog,

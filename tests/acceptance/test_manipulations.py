@@ -136,6 +136,14 @@ def test_a_script_that_ends_early_leaves_no_sample_behind(tmp_path, tool, text, 
     assert said or not Path("/proc", (tmp_path / "sleep.ran").read_text().strip(), "exe").exists()
 
 
+@pytest.mark.parametrize(("launch", "lacks"), [("nowhere -N1", "nowhere"), ("false", "mdtest on each client")])
+def test_a_script_names_the_tool_that_is_not_there(tmp_path, launch, lacks):
+    ingest.accept(plan(tmp_path), tmp_path / "tests", scale="1node", tool="mdtest")
+    script = tmp_path / "tests/mdtest/T-META-01-mdtest.sh"
+    done = finished("sh", script, check=False, TARGET=str(tmp_path), LAUNCH=launch)
+    assert (done.returncode, done.stderr.count("\n"), f"found no {lacks}" in done.stderr) == (127, 1, True)
+
+
 def test_a_rate_that_is_raised_by_what_its_tool_rounds_gains_nothing(copied):
     before = ingest.verdict(copied, copied / "results").results["R-READ-01"].measured
     for run in (1, 2):
@@ -192,23 +200,45 @@ def all_moved(results):
     log.write_text(re.sub(r"(# |(?<=# \d{10}) )(\d{10})\b", lambda at: f"{at[1]}{int(at[2]) - 43_200}", log.read_text()))
 
 
-def unmetered(results):
-    log = results / f"{READ}.sha256"
-    log.write_text(re.sub(r" before=.*", "", log.read_text()))
-
-
 def without_numbers(results):
     unlisted(results)
     for at in (1, 2):
         (results / f"{READ}.run{at}.json").rename(results / f"{at}.json")
 
 
-def in_memory(results):
-    log = results / f"{READ}.sha256"
-    log.write_text(re.sub(r"(# \d+ \d+ \S+) \S+", r"\1 tmpfs", log.read_text()))
+def relisted(pattern, new):
+    """The record of a test with other words in it."""
+
+    def change(results):
+        log = results / f"{READ}.sha256"
+        log.write_text(re.sub(pattern, new, log.read_text()))
+
+    return change
+
+
+def without(*keys, **others):
+    """Results whose jobs lack keys, and others that have values."""
+
+    def change(results):
+        for path in results.glob(f"{READ}.run*.json"):
+            found = json.loads(path.read_text()) | others
+            found["jobs"] = [{key: one for key, one in job.items() if key not in keys} for job in found["jobs"]]
+            path.write_text("{\n" + json.dumps(found)[1:])
+            listed_anew(path)
+
+    return change
 
 
 FILES = {
+    "another boot": (relisted(r"(run2.json .*before=)\d", r"\g<1>9"), "another time than that of the kernel"),
+    "another machine": (relisted(r"(run2.json .*before=\d+,[\d.]+),(\d+)", r"\1,1"), "counted anew within one start"),
+    "a run between two": (relisted(r"(run2.json .*before=\d+,[\d.]+),(\d+)", r"\1,\g<2>0000"), "between two runs: one may"),
+    "more than a run": (relisted(r"(run1.json .*after=\d+,[\d.]+),(\d+)", r"\1,\g<2>0000"), "runs thrown away?"),
+    "turns left out": (relisted(r" turn=\d/\d", ""), "counters or samples are missing"),
+    "another job file": (relisted(rf".+(  fio/{READ}.fio)", r"0\1"), f"another fio/{READ}.fio ran"),
+    "a fio that edits": (relisted(r"  (/.*/fio)", r"  script:\1"), "fio is a script"),
+    "no context switches": (without("ctx"), "no ctx in the result"),
+    "a disk in memory": (without(disk_util=[{"name": "zram0"}]), "the disk is zram0"),
     "a figure": (
         lambda results: (path := results / f"{READ}.run1.json").write_text(path.read_text().replace('"usr_cpu"', '"x"')),
         "the file was changed after the run",
@@ -226,9 +256,9 @@ FILES = {
     "no list of tests": (lambda results: (results / f"{READ}.tests.sha256").unlink(), "no record of the list of tests next to"),
     "the best of two starts": (best, "turns 1 of one start of its script left no run"),
     "dates of results and records": (all_moved, "another time than that of the kernel"),
-    "no counters": (unmetered, "counters or samples are missing next to the results"),
+    "no counters": (relisted(r" before=.*", ""), "counters or samples are missing next to the results"),
     "names without numbers": (without_numbers, "no hash of the script next to the results"),
-    "storage in memory": (in_memory, "file system: found tmpfs"),
+    "storage in memory": (relisted(r"(# \d+ \d+ \S+) \S+", r"\1 tmpfs"), "file system: found tmpfs"),
 }
 
 

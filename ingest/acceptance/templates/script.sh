@@ -2,8 +2,16 @@
 # @ident@: TARGET is a folder on the storage under test, RESULTS takes the output.
 set -eu
 : "${TARGET:?set TARGET to a folder on the storage under test}"
-# What the script needs, as it needs it: some machines have other forms of these commands.
+# The tools of the script, or what starts them on the clients.
 lacking=
+for tool in @tools@; do
+  command -v "${tool%% *}" > /dev/null || {
+    echo "@ident@: found no ${tool%% *}, expected it on the PATH of this machine" >&2
+    lacking=1
+  }
+done
+if [ -n "$lacking" ]; then exit 127; fi
+# What the script needs, as it needs it: some machines have other forms of these commands.
 for need in 'awk 1' 'cut -c1' 'find / -maxdepth 0 -size +127k' 'grep -c .' 'gzip -c' 'head -qc 1' 'paste -sd, -' 'sed -n p' 'seq 1' \
   'sha256sum' 'sort -u' 'split -b 1 --filter=cat' 'stat -f -c %T /' 'timeout 9 true' 'uname -n' 'wc -c' 'xargs -rd , echo'; do
   echo x | sh -c "$need" > /dev/null 2>&1 || lacking="$lacking, $need"
@@ -74,4 +82,13 @@ list() {
     "contents=$contents" >> "$RESULTS/@ident@.sha256"
   (cd "$RESULTS" && find . -type f \( -path "./@ident@.run$run.*" -o -path "./@ident@.run$run/*" \) -exec sha256sum {} +) \
     | sed 's|  \./|  |' >> "$RESULTS/@ident@.sha256"
+  # What ran: the script, its job file, and its tool, of which a script is named as one.
+  for file in "$here/@ident@.sh" "$here/@ident@.fio"; do
+    if [ -f "$file" ]; then echo "$(sha256sum < "$file" | cut -c1-64)  $(basename "$here")/${file##*/}"; fi
+  done >> "$RESULTS/@ident@.sha256"
+  for tool in @tools@; do
+    tool=$(command -v "${tool%% *}")
+    case $(head -qc 2 "$tool") in '#!') tool=script:$tool ;; esac
+    echo "$(sha256sum < "${tool#script:}" | cut -c1-64)  $tool"
+  done >> "$RESULTS/@ident@.sha256"
 }

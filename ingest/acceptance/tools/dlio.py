@@ -68,7 +68,7 @@ def job_files(task: Task) -> dict[str, str]:
     making = "++workload.workflow.generate_data=True ++workload.workflow.train=False"
     run = '$LAUNCH dlio_benchmark workload={} {} ++hydra.run.dir="{}" --config-dir="$here"'
     training = run.format(ident, "++workload.workflow.train=True", f"$RESULTS/{ident}.run$run")
-    start, runs = launch(load.clients, 1, task.rehearsal), [*repeated(task, "", [training], drops=True)]
+    start, runs = launch("dlio_benchmark", load.clients, 1, task.rehearsal), [*repeated(task, "", [training], drops=True)]
     files = {f"dlio/workload/{ident}.yaml": f"{comment(f'{ident}: {task.requirement.statement}')}\n{tested}"}
     if task.rehearsal:
         return files | own_script(task, "dlio", [start, run.format(ident, making, "$TARGET/making"), *runs])
@@ -77,7 +77,7 @@ def job_files(task: Task) -> dict[str, str]:
     whole = _workload(task, clients)
     data = {name: whole[name] for name in ("model", "framework", "workflow", "dataset")}
     files["dlio/workload/data.yaml"] = yaml.safe_dump(data, sort_keys=False)
-    filling = [enter, launch(clients, 1, False), run.format("data", making, "$TARGET/making")]
+    filling = [enter, launch("dlio_benchmark", clients, 1, False), run.format("data", making, "$TARGET/making")]
     return files | data_scripts(task, "dlio", "data", filling, [enter, start, *runs])
 
 

@@ -309,9 +309,11 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     depth = int(number(options.get("iodepth", 1), f"{where}: iodepth"))
     files = {"files_handled": requests, "measured_seconds": seconds or 1e-3}
     stated = [number(part.get("bw_bytes"), f"{where}: bw_bytes") for part in moving]
-    # Milliseconds are whole numbers: beyond that the lower of two figures counts.
+    # Milliseconds are whole numbers: beyond that the lower of two figures counts, and no less than the time of the job.
+    least = str(options.get("runtime", "")) if options.get("time_based") else ""
+    ends = [max(spent - 1, int(least) * 1000) if least.isdigit() else spent - 1 for spent in ends]
     timed = zip(stated, ends, values(direction, "io_bytes"), strict=True)
-    rates = [min(rate, done / (spent - 1) * 1000) if spent > 1 and done else rate for rate, spent, done in timed]
+    rates = [min(rate, done / spent * 1000) if spent > 0 and done else rate for rate, spent, done in timed]
     names = [(str(job.get("hostname")), str(job.get("port"))) for job in jobs]
     clients = [sum(some) for some in grouped(zip(names, rates, strict=True)).values()]
     pace = {"slowest_client_rate": min(clients), "mean_client_rate": statistics.fmean(clients)}
@@ -351,6 +353,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
         remarks.append(f"{drawn:.3g} s of processors for {moved / 1e9:,.3g} GB of new contents, as of buffers that repeat")
     spread = [table(part.get(key, {}), f"{where}: {key}") for part in moving for key in ("lat_ns", "clat_ns")]
     figures = [number(one.get(key, 0), where) for one in spread for key in ("mean", "max", "stddev")]
+    lacking = [key for key in ("ctx", "usr_cpu") if not metadata and any(key not in job for job in jobs)]
+    remarks += [f"no {' and no '.join(lacking)} in the result, which fio writes"] * bool(lacking)
     bins = [_bins(job, where) for job in jobs]
     if not metadata and not all(bins):
         remarks.append("no histogram of latencies in the result")
@@ -390,6 +394,7 @@ def _undone(found: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]], loads: 
     """Where the disks below the files, which fio lists for local file systems, saw fewer requests than its jobs made."""
     data = {load.name: load.seconds or 0 for load in loads if load.operation in DATA}
     disks = rows(found.get("disk_util", []), f"{path}: disk_util")
+    yield from (f"the disk is {disk['name']}, of memory or a file" for disk in disks if OF_MEMORY.match(str(disk.get("name"))))
     clients, listed = ({str(one.get("hostname")) for one in some} for some in (jobs, disks))
     for way in DATA if data and listed == clients else ():
         made = sum(
@@ -407,6 +412,8 @@ ROUNDED, LITTLE = 0.02, 0.05
 SLEPT = 0.9
 #: Least share of the requests that disks see; fio reads their counters four times a second, and not at the end (seconds).
 SEEN, LATE_DISKS = 0.75, 0.5
+#: Names of disks that are memory or a file.
+OF_MEMORY = re.compile(r"z?ram\d|loop\d|nullb\d|pmem\d")
 #: New random contents that one processor makes at most, B/s, beside the seconds that its clock cuts off: fio 3.33 makes 2 to 5
 #: GB/s on one of 2023, and with buffers that are filled once writes 17 GB for each second of it.
 DRAWN, TICKS = 15e9, 0.02

@@ -48,7 +48,7 @@ def job_files(task: Task) -> dict[str, str]:
     timed = f"-D {load.seconds:.0f} -O minTimeDuration={load.seconds:.0f}"
     output = f'>> "$RESULTS/{ident}.run$run.txt" 2>&1'
     label = f'echo "# {ident}" > "$RESULTS/{ident}.run$run.txt"'
-    start = launch(load.clients, load.threads, task.rehearsal)
+    start = launch("ior", load.clients, load.threads, task.rehearsal)
     if not load.on_data:
         run = f'$LAUNCH ior {common} -o "$TARGET/{ident}" -w -e -t {load.io_bytes} {timed} {output}'
         return own_script(task, "ior", [start, *repeated(task, ".txt", [label, run], data="")])
@@ -62,7 +62,7 @@ def job_files(task: Task) -> dict[str, str]:
     runs = repeated(task, ".txt", [label, run], drops=True, data="")
     if task.rehearsal:
         return own_script(task, "ior", [start, fill, *runs])
-    return data_scripts(task, "ior", name, [launch(task.data_clients, load.threads, False), fill], [start, *runs])
+    return data_scripts(task, "ior", name, [launch("ior", task.data_clients, load.threads, False), fill], [start, *runs])
 
 
 #: figure of a run -> column of IOR's table

@@ -94,12 +94,8 @@ def file_bytes(given: Mapping[str, Num], count: int, dataset: Num) -> int:
 #: A new folder, so that no existing file is touched; else the folder that a fill script of the tool made.
 OWN_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@ident@\nmkdir "$TARGET"\n'
 DATA_FOLDER = 'TARGET=$(cd "$TARGET" && pwd)/@folder@\n'
-CLEANED = """trap 'leave; cd / && rm -rf -- "$TARGET"' EXIT
-cd "$TARGET"
-"""
-#: The operator sets how to drop caches, which depends on servers and privileges.
-DROPS = """: "${DROP_CACHES:?set DROP_CACHES to a command that drops the caches of clients and servers, or to true for none}"
-"""
+#: The commands of a script that its own machine must have: tools, and what starts the others on the clients.
+STARTED = re.compile(r"(?:^ *|&& )(fio|elbencho|mlpstorage|\$LAUNCH) ")
 
 
 @cache
@@ -121,13 +117,15 @@ def script(ident: str, clients: int, rehearsal: bool, body: Iterable[str], *, fo
     A rehearsal runs on this machine alone, in a folder that is removed at the end. The folder is below TARGET; a new one where
     it has the name of the test, and empty for fio, whose servers have their own. `drops` drops caches between runs.
     """
-    parts = [template("script.sh")]
+    body, parts = [*body], [template("script.sh")]
+    started = dict.fromkeys(one for line in body for one in STARTED.findall(line))
+    tools = " ".join('"${LAUNCH:-mpirun}"' if one == "$LAUNCH" else one for one in started)
     if rehearsal:
-        parts += [OWN_FOLDER, CLEANED]
+        parts += [OWN_FOLDER, template("cleaned.sh")]
     else:
-        parts += [template("script_hosts.sh"), DROPS if drops else ""]
+        parts += [template("script_hosts.sh"), template("drops.sh") if drops else ""]
         parts += [OWN_FOLDER if folder == ident else DATA_FOLDER] if folder else []
-    return filled("".join(parts), ident=ident, clients=clients, folder=folder) + "\n".join(body) + "\n"
+    return filled("".join(parts) + "\n".join(body) + "\n", ident=ident, clients=clients, folder=folder, tools=tools)
 
 
 def own_script(task: Task, tool: str, body: Iterable[str]) -> dict[str, str]:
@@ -163,10 +161,12 @@ def repeated(
     yield "done"
 
 
-def launch(clients: int, threads: int, rehearsal: bool) -> str:
-    """The line that sets how MPI starts one rank for each thread; LAUNCH replaces it for srun or another MPI."""
+def launch(tool: str, clients: int, threads: int, rehearsal: bool) -> str:
+    """The lines that set how MPI starts one rank of a tool for each thread; LAUNCH replaces it for srun or another MPI."""
     placed = "" if rehearsal else f" -N {threads} --hostfile $HOSTS"
-    return f"LAUNCH=${{LAUNCH:-mpirun -np {clients * threads}{placed}}}"
+    return (
+        f"LAUNCH=${{LAUNCH:-mpirun -np {clients * threads}{placed}}}\n{filled(template('on_clients.sh').rstrip(), tool=tool)}"
+    )
 
 
 #: Least share of the time that threads wait for their requests: the rest is their own work, such as new contents for writes.

@@ -55,7 +55,9 @@ def job_files(task: Task) -> dict[str, str]:
     for size, each in _sizes(task):
         phases = PHASES[load.operation].format(size=size, io_bytes=load.io_bytes)
         runs.append(f"$LAUNCH mdtest -F {phases} -n {each} -i {_passes(task)} {place} {'>>' if runs else '>'} {out}")
-    return own_script(task, "mdtest", [launch(load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", runs)])
+    return own_script(
+        task, "mdtest", [launch("mdtest", load.clients, load.threads, task.rehearsal), *repeated(task, ".txt", runs)]
+    )
 
 
 _LAUNCHED = re.compile(r"(?<!\S)mdtest-(\S+) was launched with (\d+) total task\(s\) on (\d+) node\(s\)")

@@ -1,0 +1,2 @@
+trap 'leave; cd / && rm -rf -- "$TARGET"' EXIT
+cd "$TARGET"
