@@ -332,7 +332,9 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     if not {"--io-size", "--tool"} & {*known} and re.fullmatch("[0-9.]+ ?[kmg](i?b)?", value.lower()):
         counted += ["sized"]  # `--bs 1M`, of a benchmark
     tables = (*counted, f"needless of {ctx.info_name}", *(["needless"] if foreign or begun else []))
-    for table, one in chain(product(tables, spellings(option.replace("-per-", "per"))), product(tables, ours if foreign else ())):
+    for table, one in chain(
+        product(tables, spellings(option.replace("-per-", "per"))), product(tables, ours if foreign else ())
+    ):
         needless = meant_by(table, one.replace("-", ""))
         if needless and (one == spelt[0] or (foreign and not meant_by("quantities", spelt[0]))):
             return f"no such option '{option}'; {needless[0]}"

@@ -18,11 +18,11 @@ from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import EMPTY, Input, Quantity, assumed, revised
 from ingest.errors import UsageError, one_of
+from ingest.files import table_beside
 from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
 from ingest.loader.readers import (
     LOADERS,
     NEVER,
-    STEP_LOADS,
     USUAL_LOADER,
     place_cache,
     share_data,
@@ -100,12 +100,8 @@ BEYOND = {
 }
 #: What alone would suffice: searched by simulation, and only where somebody reads it.
 REMEDIES = ("sufficient_workers", "sufficient_prefetch", "sufficient_latency", "sufficient_latency_p99")
-#: Inputs of the simulation.
-SIMULATED_FROM = (
-    "loader_workers", "loader_prefetch", "samples_per_step", "step_computation_seconds", "sample_read_seconds",
-    "sample_read_variation", "samples_per_read", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step", "handover_seconds",
-    "simulated_steps", "accepted_utilization", "gpus",
-)  # fmt: skip
+#: Inputs of the simulation, and what the variants of a loader have in common.
+SIMULATED_FROM, COMMON = (one.split() for one in table_beside(__file__, "feed.yaml").values())
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
 QUESTION = Question(
     "feed",
@@ -260,7 +256,12 @@ def feed(
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate)
     place_cache(known, cache, rate.node)
-    facts = {"limited" if "feed_read_bandwidth" in known.given else "", "observed" if seen is not None else "", cache, shuffle_of(known, asked["shuffle"])}
+    facts = {
+        "limited" if "feed_read_bandwidth" in known.given else "",
+        "observed" if seen is not None else "",
+        cache,
+        shuffle_of(known, asked["shuffle"]),
+    }
     asked_for = [one.name for one in QUESTION.results if not one.where or facts.intersection(one.where.split())]
     known.freeze()
     first = _loader_of(known, loader)
@@ -380,13 +381,6 @@ def _sequence_of(model: Model) -> Input:
         raise option_error("sequence_length", what)
     length = model.sequence_length.value
     return Input(length).by_default(f"a sequence of {length:,.0f} tokens is read together", "sequence_length")
-
-
-#: What the variants of a loader have in common.
-COMMON = (
-    "unstalled_samples_per_second_per_gpu", "samples_per_second_per_gpu", "gpus", "sample_bytes", "read_amplification",
-    "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", *STEP_LOADS,
-)  # fmt: skip
 
 
 def _variant(known: Quantities, loader: Loader) -> dict[str, float]:

@@ -188,7 +188,10 @@ def serving(job: OffloadJob) -> Answer:
     ]
     question = QUESTION
     if overloaded is not None and overloaded.true:
-        first = ("Needs", {"kv_peak_read_bandwidth": f"{{}} read on {overloaded.facts['gpus']}", **dict(reversed(WRITTEN.items()))})
+        first = (
+            "Needs",
+            {"kv_peak_read_bandwidth": f"{{}} read on {overloaded.facts['gpus']}", **dict(reversed(WRITTEN.items()))},
+        )
         question = QUESTION._replace(headlines=(first, *QUESTION.headlines[1:]))
     turns_named, verdict = f"{turns:,} turn{'s' if turns > 1 else ''}", ""
     if reads and rate is not None and (even := known.value("kv_recompute_bandwidth")):

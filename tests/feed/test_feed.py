@@ -249,7 +249,8 @@ def test_faster_gpus_never_raise_the_utilization_although_no_batch_is_given(
 
 
 @pytest.mark.parametrize(
-    ("model", "batch"), [("resnet50", 323), ("unet3d", 4), ("llama3-405b", 1), ("llama3-70b", 8192), ("alphafold-3", 1), (None, 32)]
+    ("model", "batch"),
+    [("resnet50", 323), ("unet3d", 4), ("llama3-405b", 1), ("llama3-70b", 8192), ("alphafold-3", 1), (None, 32)],
 )
 def test_the_assumed_batch_follows_the_model(model, batch):
     """10 TFLOP over 31 GFLOP of ResNet-50 and 2.86 TFLOP of UNet3D; the rates of AlphaFold 3 are below 1 per second."""

@@ -11,7 +11,6 @@ from conftest import EXAMPLES, SITES, example_plan
 
 import ingest
 from ingest.engine.registry import INPUTS, unit_of
-from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES
 from ingest.site import requirement_wording
 from ingest.site.requirement_wording import LINES
