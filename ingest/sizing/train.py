@@ -295,17 +295,12 @@ def train(
         chosen["currency"] = {"value": currencies[0], "from": "user" if named else set_up.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
     title, cautions = partial(_title, run, asked["algorithm"], *named), partial(_warnings, run, numbers, settings, catalog)
-    question = _question(results, slower)
-    return Answer(question, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
-
-
-def _question(results: Mapping[str, Quantity], slower: float) -> Question:
-    """The question, with the duration in bf16 beside that in the fewer bits that nobody asked for."""
     (verb, parts), *others = QUESTION.headlines
-    if slower <= 1 or "training_seconds" not in results:
-        return QUESTION
-    wide = display(results["training_seconds"].value * slower, "s", binary=False)
-    return QUESTION._replace(headlines=((verb, {**parts, "training_seconds": f"{{}} ({wide} in bf16)"}), *others))
+    if slower > 1 and "training_seconds" in results:
+        wide = display(results["training_seconds"].value * slower, "s", binary=False)
+        parts = {**parts, "training_seconds": f"{{}} ({wide} in bf16)"}
+    question = QUESTION._replace(headlines=((verb, parts), *others))
+    return Answer(question, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
