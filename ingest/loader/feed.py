@@ -87,9 +87,6 @@ DEFAULTS = {
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
 }  # fmt: skip
-#: Results that are zero where nobody limits them, and say nothing then.
-UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
-DECODED = ("thread_decode_rate", "gpu_decode_rate")  # What a decoder gives
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
@@ -98,10 +95,8 @@ BEYOND = {
     "sufficient_latency": "reads without any latency do not suffice",
     "staging_break_even_epochs": NEVER,
 }
-#: What alone would suffice: searched by simulation, and only where somebody reads it.
-REMEDIES = ("sufficient_workers", "sufficient_prefetch", "sufficient_latency", "sufficient_latency_p99")
-#: Inputs of the simulation, and what the variants of a loader have in common.
-SIMULATED_FROM, COMMON = (one.split() for one in table_beside(__file__, "feed.yaml").values())
+#: Lists of quantities, which their table explains.
+SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (one.split() for one in table_beside(__file__, "feed.yaml").values())
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
 QUESTION = Question(
     "feed",
