@@ -23,7 +23,7 @@ computed_quantity("usual_samples_per_step",
     "ceil(usual_step_flops * gpus_per_loader / (flops_per_sample * samples_per_read)) * samples_per_read", "sample/GPU",
     "Batch whose step takes a given number of operations, in whole reads; it follows the model, and not the speed of the GPU.",
     label="usual batch", needs="usual_step_flops flops_per_sample gpus_per_loader samples_per_read",
-    example="usual_samples_per_step(1e13, 31e9, 1, 1), usual_samples_per_step(1e13, 4.5e11, 1, 8192) -> (323, 8192)")  # fmt: skip
+    example="usual_samples_per_step(1e13, 31e9, 1, 1), usual_samples_per_step(1e13, 4e11, 1, 8192) -> (323, 8192)")  # fmt: skip
 computed_quantity("step_computation_seconds",
     "samples_per_step / (unstalled_samples_per_second_per_gpu * gpus_per_loader)", "s",
     "Time in which the GPUs that one loader feeds compute on one batch.", label="computation of one step")  # fmt: skip

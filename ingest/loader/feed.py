@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Decoder
+from ingest.catalog.records import Decoder, Model
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
@@ -18,11 +18,11 @@ from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
 from ingest.engine.value import EMPTY, Input, Quantity, assumed, revised
 from ingest.errors import UsageError, one_of
+from ingest.files import table_beside
 from ingest.loader.observed_loader import CAUSES, OBSERVED, USUAL_NODE, ObservedLoader, find_latency, observed_loader
 from ingest.loader.readers import (
     LOADERS,
     NEVER,
-    STEP_LOADS,
     USUAL_LOADER,
     place_cache,
     share_data,
@@ -86,11 +86,7 @@ DEFAULTS = {
     "accepted_utilization": assumed(USUAL_UTILIZATION, f"GPUs compute {ACCEPTED} % of the time", "utilization"),
     "simulated_steps": assumed(USUAL_STEPS, f"runs of {USUAL_STEPS:,} steps", "steps"),
     "job_epochs": assumed(1, "one epoch", "epochs"),
-    "samples_per_read": Input(1).by_default("a read takes one sample"),
 }  # fmt: skip
-#: Results that are zero where nobody limits them, and say nothing then.
-UNLIMITED = ("storage_load", "cores_load", "gpu_decode_load")
-DECODED = ("thread_decode_rate", "gpu_decode_rate")  # What a decoder gives
 #: Why a remedy is missing.
 BEYOND = {
     "sufficient_workers": f"up to {MOST_WORKERS} workers per GPU do not suffice",
@@ -99,14 +95,8 @@ BEYOND = {
     "sufficient_latency": "reads without any latency do not suffice",
     "staging_break_even_epochs": NEVER,
 }
-#: What alone would suffice: searched by simulation, and only where somebody reads it.
-REMEDIES = ("sufficient_workers", "sufficient_prefetch", "sufficient_latency", "sufficient_latency_p99")
-#: Inputs of the simulation.
-SIMULATED_FROM = (
-    "loader_workers", "loader_prefetch", "samples_per_step", "step_computation_seconds", "sample_read_seconds",
-    "sample_read_variation", "samples_per_read", "sample_decode_seconds", "cache_hit_fraction", "shared_seconds_per_step",
-    "handover_seconds", "simulated_steps", "accepted_utilization", "gpus",
-)  # fmt: skip
+#: Lists of quantities, which their table explains.
+SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (one.split() for one in table_beside(__file__, "feed.yaml").values())
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
 QUESTION = Question(
     "feed",
@@ -351,11 +341,12 @@ def _job(
     job = job_of(**{name: asked[name] for name in OF_JOB})
     count = quantities_of({}, {"gpus": asked["gpus"]}).get("gpus")
     rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
-    reads = _of_one_read(rate)
-    inputs = {**rate.known, **DEFAULTS, "samples_per_read": reads, **by_user({**given, **job.settings})}
-    for name, factor in (("samples_per_step", reads.value), ("sample_read_seconds", 1 / reads.value)):
-        if name in given:
-            inputs[name] = inputs[name]._replace(value=given[name] * factor)
+    inputs = {**rate.known, **DEFAULTS, **by_user({**given, **job.settings})}
+    if rate.model is not None and rate.model.sample_unit == "token":
+        inputs["samples_per_read"] = reads = _sequence_of(rate.model)
+        for name, factor in (("samples_per_step", reads.value), ("sample_read_seconds", 1 / reads.value)):
+            if name in given:
+                inputs[name] = inputs[name]._replace(value=given[name] * factor)
     if seen is not None:
         if usual_node is not None:
             inputs["gpus_per_node"] = assumed(usual_node, f"nodes have {usual_node} GPUs", "gpus_per_node")
@@ -378,23 +369,13 @@ def _job(
     return rate, given, known
 
 
-def _of_one_read(rate: RateBasis) -> Input:
-    """The samples that a loader reads together: the tokens of a sequence, where a sample of the model is a token."""
-    model = rate.model
-    if model is None or model.sample_unit != "token":
-        return DEFAULTS["samples_per_read"]
-    length = model.sequence_length
-    if length is None:
+def _sequence_of(model: Model) -> Input:
+    """The tokens of a sequence, which a loader reads together, where a sample of the model is a token."""
+    if model.sequence_length is None:
         what = f": a sample of {model.id} is one token, expected the tokens of a sequence, which are read together"
         raise option_error("sequence_length", what)
-    return Input(length.value).by_default(f"a sequence of {length.value:,.0f} tokens is read together", "sequence_length")
-
-
-#: What the variants of a loader have in common.
-COMMON = (
-    "unstalled_samples_per_second_per_gpu", "samples_per_second_per_gpu", "gpus", "sample_bytes", "read_amplification",
-    "sample_read_seconds", "sample_decode_seconds", "gpus_per_loader", *STEP_LOADS,
-)  # fmt: skip
+    length = model.sequence_length.value
+    return Input(length).by_default(f"a sequence of {length:,.0f} tokens is read together", "sequence_length")
 
 
 def _variant(known: Quantities, loader: Loader) -> dict[str, float]:

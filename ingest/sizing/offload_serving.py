@@ -184,8 +184,15 @@ def serving(job: OffloadJob) -> Answer:
         *beyond_reach(made, known.value("session_tokens")),
         finding("W89", known.find),
         finding("W125", known.find),
-        finding("W126", known.find, gpus=display(known.value("prefill_gpus"), "GPU")),
+        overloaded := finding("W126", known.find, gpus=display(known.value("prefill_gpus"), "GPU")),
     ]
+    question = QUESTION
+    if overloaded is not None and overloaded.true:
+        first = (
+            "Needs",
+            {"kv_peak_read_bandwidth": f"{{}} read on {overloaded.facts['gpus']}", **dict(reversed(WRITTEN.items()))},
+        )
+        question = QUESTION._replace(headlines=(first, *QUESTION.headlines[1:]))
     turns_named, verdict = f"{turns:,} turn{'s' if turns > 1 else ''}", ""
     if reads and rate is not None and (even := known.value("kv_recompute_bandwidth")):
         verdict = f" faster than computing again on {known.value('gpus'):,.0f} × {job.card.name}"
@@ -195,7 +202,7 @@ def serving(job: OffloadJob) -> Answer:
         else:
             verdict = f"; reading is{verdict} from {display(even, 'B/s', binary=False)} on"
     return Answer(
-        QUESTION,
+        question,
         f"Key-value tier of {size.name}: {known.value('serving_users'):,.0f} users, {turns_named}{verdict}",
         {
             "model": {"value": given["model"], "from": "user"},

@@ -227,9 +227,9 @@ QUESTION = Question(
         (
             "Needs",
             {
-                "version_read_bandwidth": "{} read of versions",
+                "version_read_bandwidth": "{} version reads",
+                "checkpoint_write_bandwidth": "{} checkpoint writes",
                 "rl_retained_bytes": "{} held",
-                "version_write_bandwidth": "{} write of versions",
             },
         ),
         ("Publishes", {"publish_bytes": "{} per version"}),
@@ -306,8 +306,13 @@ def rl(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpack[RlOpt
         yield from (unused(Option(f"set.{name}")) for name in settings if name not in used)
         yield from contradictions(known, settings)
 
+    (verb, parts), *others = QUESTION.headlines
+    writes = [name for name in ("checkpoint_write_bandwidth", "version_write_bandwidth") if name in results]
+    if len(writes) > 1 and results[writes[0]].value < results[writes[1]].value:
+        named = ("version_read_bandwidth", writes[1], "rl_retained_bytes")
+        parts = dict(zip(named, ("{} version reads", "{} version writes", "{} held"), strict=True))
     return Answer(
-        QUESTION,
+        QUESTION._replace(headlines=((verb, parts), *others)),
         title,
         chosen,
         known,

@@ -295,7 +295,12 @@ def train(
         chosen["currency"] = {"value": currencies[0], "from": "user" if named else set_up.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
     title, cautions = partial(_title, run, asked["algorithm"], *named), partial(_warnings, run, numbers, settings, catalog)
-    return Answer(QUESTION, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
+    (verb, parts), *others = QUESTION.headlines
+    if slower > 1 and "training_seconds" in results:
+        wide = display(results["training_seconds"].value * slower, "s", binary=False)
+        parts = {**parts, "training_seconds": f"{{}} ({wide} in bf16)"}
+    question = QUESTION._replace(headlines=((verb, parts), *others))
+    return Answer(question, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:

@@ -11,7 +11,6 @@ from conftest import EXAMPLES, SITES, example_plan
 
 import ingest
 from ingest.engine.registry import INPUTS, unit_of
-from ingest.errors import IngestError
 from ingest.requirement import PRIORITIES
 from ingest.site import requirement_wording
 from ingest.site.requirement_wording import LINES
@@ -300,8 +299,9 @@ def test_epochs_pass_over_the_measured_data_set(tmp_path):
     text = {"stored_bytes": 4e9, "tokens": 8192e6}
     plan = measured_site(tmp_path, text, "model: llama3-8b, tokens_per_sample: 8192")
     assert plan.tables["jobs"][0]["training_samples"] == 3 * 1e6
-    with pytest.raises(IngestError, match="the samples of one epoch are not known, expected `samples` of the data set"):
-        measured_site(tmp_path, {"stored_bytes": 4e9}, "model: llama3-8b")
+    # Bytes alone are counted in samples of the job: 4 B for each of the 8,192 tokens of a sequence.
+    plan = measured_site(tmp_path, {"stored_bytes": 32_768e6}, "model: llama3-8b")
+    assert plan.tables["jobs"][0]["training_samples"] == 3 * 1e6
 
 
 def test_the_plan_is_a_frame():

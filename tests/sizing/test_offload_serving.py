@@ -12,6 +12,7 @@ from conftest import table
 import ingest
 from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
+from ingest.reports.page import answer_line
 from ingest.sizing.offload_serving import block_tokens, hits, stack_distances
 
 #: bytes per token of Llama-3-70B: 80 layers, keys and values, 8 heads of 128, 2 B
@@ -55,6 +56,8 @@ def test_storage_gpus_and_reuse_are_held_against_the_load(options, rules):
     if options.get("turns") != 1:
         assert found["kv_gpus_spared"] == pytest.approx(per_day / 86_400 * 1500 * 3.5 / rate * 32)
     assert bool(answer.unmet) == (options.get("units") == 1)
+    # The GPUs of the job compute 77,857 of the 100,000 tokens/s that the turns bring.
+    assert (f"read on {math.ceil(32e5 / rate)} GPUs" in answer_line(answer)) == ("W126" in rules)
     if answer.unmet:
         drives = math.ceil(found["kv_peak_read_bandwidth"] / (4 * 7e9 * 0.43))
         assert f"at least {drives} drives in each node" in answer.unmet

@@ -42,9 +42,12 @@ def test_the_answer_is_the_largest_of_version_anchor_and_join_and_all_that_is_he
         found = ingest.rl(**{**JOB, **options})
         assert found["version_read_bandwidth"].value == largest
         held = found["rl_retained_bytes"].display.split(" (")[0]
-        assert answer_line(found).startswith(f"Needs {found['version_read_bandwidth'].display.split(' (')[0]} read of")
+        assert answer_line(found).startswith(f"Needs {found['version_read_bandwidth'].display.split(' (')[0]} version reads")
         assert f" · {held} held" in answer_line(found)
     assert value("version_write_bandwidth", publish="delta") == FULL / 60
+    # The larger writes are those of checkpoints, or of versions that follow each other fast.
+    for step, named in (("60s", "819.1 MB/s checkpoint writes"), ("10s", "3.276 GB/s version writes")):
+        assert named in answer_line(ingest.rl(**{**JOB, "step_time": step}, trainer_gpus=128))
 
 
 def test_what_is_missing_is_asked_for_by_its_option_once(run):
