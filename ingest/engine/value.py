@@ -151,6 +151,20 @@ def assumed(value: float, why: str, *supply: str | Option, source: str = "", whe
     return Input(value, source=source, where=where, grade="assumed").by_default(why, *supply)
 
 
+def defaults_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
+    """The assumed values of a table: `value`, `why`, and where known `source`, `where` and the ways to `supply` one's own."""
+    return {
+        name: assumed(
+            one["value"],
+            one["why"],
+            *map(Option.of, one.get("supply", [f"set.{name}"])),
+            source=one.get("source", ""),
+            where=one.get("where", ""),
+        )
+        for name, one in table.items()
+    }
+
+
 def derived(value: Any, where: str, *, note: str = "") -> Input:
     """A number, or a column of numbers, that is counted from an entry; `where` says from what."""
     return Input(value, source="arithmetic", where=where, grade="derived", note=note)

@@ -18,7 +18,7 @@ from ingest.engine.question import filled, option
 from ingest.engine.registry import Step, label_of
 from ingest.engine.result import why_assumed
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed
+from ingest.engine.value import Input, defaults_of
 from ingest.errors import MissingQuantity, listed
 from ingest.files import garbage_collection_paused, table_beside
 from ingest.site import checks
@@ -63,10 +63,7 @@ HOMES = {"users": "home_users", "quota": "home_quota"}
 MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migration_seconds"}
 OUTAGE = quantities_at("outage")
 TEST = quantities_at("test")
-USUAL = {
-    name: assumed(one["value"], one["why"], *one["supply"], source=one.get("source", ""), where=one.get("where", ""))
-    for name, one in table_beside(__file__, "usual.yaml").items()
-}
+USUAL = defaults_of(table_beside(__file__, "usual.yaml"))
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 UNTIMED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_PUBLISHED = Message("no job of reinforcement learning publishes weights", supply=("jobs.*.rl",))

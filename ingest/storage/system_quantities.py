@@ -15,70 +15,27 @@ from typing import Any, NamedTuple
 from ingest.catalog.records import Storage, Tier
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import Kind, read_yaml
-from ingest.engine.messages import Option
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed
+from ingest.engine.value import Input, defaults_of
 from ingest.errors import IngestError, MissingQuantity, UsageError, brief, expected_one_of
+from ingest.files import table_beside
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.storage.need import REQUESTS_NEEDED, Need
 from ingest.text import one_line
 from ingest.units import parse
 
-_DEFAULTS = {
-    "fill_limit": (0.85, "no limit of this system is known: 15 % stay free for rebuilds and because full systems slow down"),
-    "rebuild_share": (0.3, "rebuild load is seldom published: between a background rebuild and one at full speed"),
-    "request_bytes_max": (1_048_576, "requests are at most 1 MiB, the size to which most clients split reads"),
-    "reference_io_bytes": (1_048_576, "rates are published for requests of 1 MiB or more"),
-    "request_seconds": (0.0005, "latency of a small read: tenths of a millisecond each for network, server and flash"),
-    "degraded_share": (0.7, "at least 70 % of the reads are required with one failure domain down"),
-    "cache_memory_share": (0.5, "training processes, data loaders and the system use the other half of the memory"),
-    "stall_bridged_seconds": (1, "prefetching bridges a stall of 1 s"),
-    "units_plausible": (100, "more units than 100 are beyond doubt only where a larger installation is published"),
-}
-DEFAULTS: Mapping[str, Input] = {
-    **{name: assumed(value, why, f"set.{name}") for name, (value, why) in _DEFAULTS.items()},
-    "readers_per_gpu": assumed(
-        4,
-        "four readers for each GPU",
-        Option("set.readers_per_gpu", "N"),
-        source="mlperf-storage-v2",
-        where="configs/dlio/workload/unet3d_h100.yaml, read_threads",
-    ),
-}
-#: Reads of local drives do not cross a network.
-LOCAL = {"request_seconds": assumed(0.0001, "latency of a small read of flash in the node", "set.request_seconds")}
+_WRITTEN = table_beside(__file__, "units.yaml")
+#: defaults: of any system, of the drives in a node, and of a service whose sizes are not published
+DEFAULTS, LOCAL, USUAL = (defaults_of(_WRITTEN[name]) for name in ("defaults", "local_defaults", "tier_defaults"))
 #: field of an entry -> quantity
-OF_UNIT = {
-    "read_bandwidth": "unit_read_bandwidth",
-    "write_bandwidth": "unit_write_bandwidth",
-    "io_per_second": "unit_io_per_second",
-    "opens_per_second_shown": "unit_opens_per_second",
-    "opens_per_second": "unit_opens_per_second",
-    "creates_per_second": "unit_creates_per_second",
-    "usable_bytes": "unit_usable_bytes",
-    "raw_bytes": "unit_raw_bytes",
-    "drives": "unit_drives",
-    "drive_bytes": "unit_drive_bytes",
-    **{name: name for name in ("failure_domains", "units_min", "units_max", "units_shown")},
-}
-OF_CLIENT = {
-    "client_read_bandwidth_shown": "client_bandwidth_per_node",
-    "client_read_bandwidth": "client_bandwidth_per_node",
-    "client_write_bandwidth": "client_write_bandwidth_per_node",
-    "gpu_read_bandwidth": "client_bandwidth_per_gpu",
-    "nic_efficiency": "nic_efficiency",
-    "request_latency": "request_seconds",
-    "reference_io_bytes": "reference_io_bytes",
-}
-OF_DRIVE = {"read_bandwidth": "nvme_drive_read_bandwidth", "write_bandwidth": "nvme_drive_write_bandwidth",
-            "io_per_second": "nvme_drive_io_per_second"}  # fmt: skip
-#: field of the drives in a unit -> quantity
-OF_UNIT_DRIVE = {
-    "read_bandwidth": "unit_drive_read_bandwidth",
-    "write_bandwidth": "unit_drive_write_bandwidth",
-    "random_read_bandwidth": "unit_drive_random_bandwidth",
-    "io_per_second": "unit_drive_io_per_second",
-}
+OF_UNIT, OF_CLIENT, OF_DRIVE, OF_UNIT_DRIVE, OF_TIER = (
+    _WRITTEN[f"of_{name}"] for name in ("unit", "client", "drive", "unit_drive", "tier")
+)
+#: count of what is bought -> the need that decides it: capacity of a tier, units, metadata servers, drives; clients
+TIER_PARTS, PARTS, METADATA_PARTS, DRIVE_PARTS, CLIENT_PARTS = (
+    _WRITTEN[f"{name}parts"] for name in ("tier_", "", "metadata_", "drive_", "client_")
+)
+FURTHER = _WRITTEN["further"]  # further results, shown where their inputs are known
 OF_PROTECTION = {name: name for name in ("data_units", "redundancy_units")}
 OF_SYSTEM = {
     "usable_fraction": "protection_efficiency",
@@ -231,34 +188,7 @@ def protection_of(entry: Storage, name: str | None, catalog: Catalog) -> Storage
     return catalog.referred(Storage, entry.protections[0], by=entry.path) if entry.protections else None
 
 
-#: field of a tier -> quantity
-OF_TIER = {
-    "capacity_min": "tier_capacity_min",
-    "capacity_step": "tier_capacity_step",
-    "capacity_max": "tier_capacity_max",
-    "read_bandwidth_per_byte": "tier_read_bandwidth_per_byte",
-    "write_bandwidth_per_byte": "tier_write_bandwidth_per_byte",
-    "read_bandwidth_max": "tier_read_bandwidth_max",
-    "write_bandwidth_max": "tier_write_bandwidth_max",
-    "bandwidth_step": "tier_bandwidth_step",
-    "io_per_second_per_byte": "tier_io_per_second_per_byte",
-    "io_per_second_max": "tier_io_per_second_max",
-    "metadata_per_second_max": "unit_opens_per_second",
-}
 OF_ENTRY = ("client_read_bandwidth", "client_write_bandwidth")  # Fields of a tier that replace those of the entry
-USUAL = {
-    "tier_capacity_min": assumed(2**40, "the smallest size is not published: 1 TiB", "set.tier_capacity_min"),
-    "tier_capacity_step": assumed(
-        2**40, "the step in which capacity is sold is not published: 1 TiB", "set.tier_capacity_step"
-    ),
-}
-#: part of the capacity -> the need that decides it, and the rate without which it does not count
-TIER_PARTS = {
-    "tier_bytes_for_data": ("required_usable_bytes", ""),
-    "tier_bytes_for_read": ("tier_read_needed", "tier_read_bandwidth_per_byte"),
-    "tier_bytes_for_write": ("write_bandwidth_needed", "tier_write_bandwidth_per_byte"),
-    "tier_bytes_for_requests": (REQUESTS_NEEDED, "tier_io_per_second_per_byte"),
-}
 
 
 class Prices(NamedTuple):
@@ -347,31 +277,6 @@ def provision(known: Quantities, tier: Tier) -> None:
 
 
 UNIT_COUNT = "the number of units required"  # How a caution about the number of units begins
-#: count of units -> the need that decides it, and what decides where it is the largest
-PARTS = {
-    "units_for_read": ("read_bandwidth_needed", "reads"),
-    "units_for_write": ("write_bandwidth_needed", "writes"),
-    "units_for_capacity": ("required_usable_bytes", "capacity"),
-    "units_for_opens": ("opens_per_second_needed", "file opens"),
-    "units_for_creates": ("creates_per_second_needed", "file creates"),
-    "units_for_requests": (REQUESTS_NEEDED, "requests"),
-    "units_for_degraded": ("read_bandwidth_needed", "reads with one failure domain down"),
-    "units_for_degraded_requests": (REQUESTS_NEEDED, "requests with one failure domain down"),
-}
-#: count of metadata servers -> the need that decides it, for a system with separate ones
-METADATA_PARTS = {
-    "metadata_servers_for_files": "files_needed",
-    "metadata_servers_for_creates": "creates_per_second_needed",
-    "metadata_servers_for_opens": "opens_per_second_needed",
-}
-#: count of drives -> the need that decides it, for a system described by its drives
-DRIVE_PARTS = {
-    "drives_for_capacity": "required_usable_bytes",
-    "drives_for_read": "read_bandwidth_needed",
-    "drives_for_write": "write_bandwidth_needed",
-}
-#: count of clients or local drives -> the need that decides it
-CLIENT_PARTS = {"clients_for_read": "read_bandwidth_needed", "clients_for_write": "write_bandwidth_needed"}
 UNKNOWN_DOMAINS = "the failure domains of a unit are not known"
 #: a system is described by its drives where one of these is given
 OF_A_DRIVE = ("drive_bytes", "drive_read_bandwidth", "drive_write_bandwidth")
@@ -479,26 +384,6 @@ def _settle(known: Quantities, need: Need, parts: Mapping[str, str]) -> None:
             known.give_default(part, Input(0, grade="zero", note=f"no {name} is given"))
 
 
-#: Further results, shown where their inputs are known.
-FURTHER = (
-    "small_read_factor",
-    REQUESTS_NEEDED,
-    "request_seconds_allowed",
-    "requests_in_flight_needed",
-    "metadata_servers_required",
-    "media_write_bandwidth",
-    "drives_for_capacity",
-    "drives_for_read",
-    "drives_for_write",
-    "drives_required",
-    "units_raw_bytes",
-    "spare_units",
-    "tier_capacity",
-    "cache_hit_needed",
-    "bytes_in_flight_per_node",
-    "prefetch_bytes_per_node",
-    "decode_cores_per_node",
-)
 DEGRADED = ("degraded_read_bandwidth",)  # Results for systems that can lose a failure domain
 
 

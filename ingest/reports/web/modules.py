@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ingest.engine.expression import FUNCTIONS
 from ingest.engine.registry import InputQuantity, given_in
+from ingest.files import table_beside
 from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 from ingest.reports.web.javascript import Printer
 
@@ -39,6 +40,10 @@ class Source:
     effects: list[ast.stmt] = field(default_factory=list)  # statements without a name, such as the declaration of a quantity
 
     def __post_init__(self) -> None:
+        for node in self.tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _is_call(node, "table_beside"):
+                name = ast.literal_eval(node.value.args[1])
+                node.value = ast.parse(repr(table_beside(str(_path(self.name)), name)), mode="eval").body
         tables = [node for node in self.tree.body if _is_call(node, "input_quantities")]
         given = [call for _ in tables for row in given_in(str(_path(self.name))) for call in _given(*row)]
         self.imported |= {name: ("ingest.engine.registry", name) for name in ("input_quantity", "alternative") if tables}
@@ -101,7 +106,7 @@ def _unrolled(node: ast.stmt) -> list[ast.stmt]:
 
 
 def _is_call(node: ast.stmt, function: str) -> bool:
-    call = node.value if isinstance(node, ast.Expr) else None
+    call = node.value if isinstance(node, (ast.Expr, ast.Assign)) else None
     return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == function
 
 
