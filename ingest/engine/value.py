@@ -157,7 +157,7 @@ def defaults_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
         name: assumed(
             one["value"],
             one["why"],
-            *map(Option.of, one.get("supply", [f"set.{name}"])),
+            *[Option.of(way) for way in one.get("supply", [f"set.{name}"])],
             source=one.get("source", ""),
             where=one.get("where", ""),
         )
