@@ -184,16 +184,7 @@ def test_mlpstorage_is_asked_with_its_own_arithmetic(tmp_path, rate, gpus, words
     assert [word for word in words if word not in script] == []
 
 
-HOSTILE = [
-    "../../etc/passwd",
-    "x\n[global]\nexec_prerun=touch owned",
-    "$(touch owned)",
-    "`touch owned`",
-    "; touch owned",
-    "| x | [link](http://example.org) <script>alert(1)</script>",
-    "# heading\n\n```\nsh\n```",
-    "‮\x1b[31m\x00",
-]
+HOSTILE = table("acceptance/cases.yaml")["hostile_words_stay_words"]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -93,19 +93,7 @@ def run_of(test, number, rate=1.05, **changes):
 
 
 #: What is reported of one mandatory requirement, whose others pass -> the word; runs by their rates, or what all runs change.
-REPORTED = {
-    "runs that pass": ([1.05, 1.05, 1.05], {}, "ACCEPTED"),
-    "no run": ([], {}, "INCOMPLETE"),
-    "a run too few": ([1.05, 1.05], {}, "INCOMPLETE"),
-    "runs that leave it open": ([0.9, 1.0, 1.1], {}, "INCOMPLETE"),
-    "runs with errors": ([1.05] * 3, {"errors": "1 error"}, "INCOMPLETE"),
-    "runs on other clients": ([1.05] * 3, {"clients": 10**6}, "INCOMPLETE"),
-    "runs of another operation": ([1.05] * 3, {"operation": "trim"}, "INCOMPLETE"),
-    "runs of another job": ([1.05] * 3, {"name": "another"}, "INCOMPLETE"),
-    "runs of another tool": ([1.05] * 3, {"tool": "other"}, "INCOMPLETE"),
-    "runs that are slow": ([0.9, 0.9, 0.9], {}, "NOT ACCEPTED"),
-    "runs that the tool calls failed": ([1.05] * 3, {"judged": "fail"}, "NOT ACCEPTED"),
-}
+REPORTED = table("acceptance/cases.yaml")["a_mandatory_requirement_without_a_valid_result_is_not_accepted"]
 
 
 @pytest.mark.parametrize("tool", TOOLS)

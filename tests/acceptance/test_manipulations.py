@@ -409,7 +409,8 @@ def of_clocks(days, span=0.0):
 
 @pytest.mark.parametrize(("said", "agreeing", "apart"), [
     (lambda ctx: of_run(ctx=ctx), 901, 899), (lambda usr: of_run(usr=usr), 0.981, 0.979),
-    (lambda other: of_run(disk=2000, other=other), {}, {"usr_cpu": 0.5}),  # a client that does not say what its processor did
+    (lambda other: of_run(disk=2000, other=other), {"usr_cpu": 0.98}, {"usr_cpu": 0.5}),
+    (lambda other: of_run(disk=2000, other=other), {"usr_cpu": 0.98}, {}),  # a client that does not say what its processor did
     (lambda disk: of_run(disk=disk), 747, 746), (lambda most: of_fio(bw_samples=10, bw_max=1e9 / 1024 / most), 1.495, 1.505),
     (lambda few: of_fio(bw_samples=few, bw_max=1e9 / 2048), 9, 10),
     (of_meters, 1.0199e9, 1.0201e9), (lambda packed: of_meters(packed=packed), 58_983, 58_982), (of_fio, 1.0200e9, 1.0209e9),

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,19 +30,22 @@ def ran(tmp_path_factory):
     made = ingest.accept(plan(folder, times(1e-3)), folder / "tests", scale="1node", repeats=2, tool=tools)
     for test in RAN:
         finished("sh", f"fio/{test}.sh", cwd=folder / "tests", TARGET=str(folder / "storage"))
+    asked = Counter()
     for name, run in RECORDED.items():
         path, ident = folder / "tests/results" / name, name.partition(".")[0]
         path.write_text(run["text"])
         path.with_name(f"{ident}.tests.sha256").write_text(f"{made.manifest_hash}  -\n")
         began, ended = run["ran"]
-        # Of results that were recorded before scripts metered what they run: all that they moved.
+        # Of results that were recorded before scripts metered what they run: all that they moved, one run after the other.
         moved = sum(load.rate * (load.seconds or 0) for one in runs_in(path) for load in one.loads if load.unit == "B/s")
-        meters = f"before={BOOTED},{began - BOOTED},0,0,0,0,0 after={BOOTED},{ended - BOOTED},{moved:.0f},0,0,0,0"
-        turn = name.partition(".run")[2][0]
+        before, asked[ident] = asked[ident], asked[ident] + round(moved)
+        meters = f"before={BOOTED},{began - BOOTED},{before},0,0,0,0 after={BOOTED},{ended - BOOTED},{asked[ident]},0,0,0,0"
+        turn, script = name.partition(".run")[2][0], f"{ident.rpartition('-')[2]}/{ident}.sh"
         with path.with_name(f"{ident}.sha256").open("a") as log:
             contents = "65600,65536,1" if moved else ""  # tests of metadata take no sample
             log.write(f"# {began} {ended} node1 nfs {name} turn={turn}/2 script=9 {meters} contents={contents}\n")
-            log.write(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n")
+            for one, listed in ((folder / "tests" / script, script), (path, name)):
+                log.write(f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {listed}\n")
     return folder / "tests"
 
 

@@ -21,31 +21,7 @@ def tests(tmp_path_factory):
     return folder / "tests"
 
 
-BROKEN = {
-    "foreign.json": ('{"a": 1}', "found no result of fio, ior, mdtest, elbencho, dlio"),
-    "empty.json": ("", "found no result"),
-    "truncated.json": (FIO + '  "jobs" : [ {"jobname" : "T-READ', "fio's JSON cut off"),
-    "no-jobs.json": (FIO + '"jobs": []}', "found no job in fio's JSON"),
-    "clients-refused.json": (
-        f'<node1> fio: failed parsing directory=\n{FIO}"client_stats": []}}',
-        "did the clients refuse the job file",
-    ),
-    "list.json": (FIO + '"jobs": 3}', "found 3, expected a list"),
-    "numbers.json": (
-        FIO + '"jobs": [{"jobname": "x", "read": {"total_ios": "many"}, "write": {}}]}',
-        "found 'many', expected a number",
-    ),
-    "infinite.json": (FIO + '"jobs": [{"jobname": "x", "read": {"total_ios": 1e999}, "write": {}}]}', "found inf"),
-    "ior.txt": ("IOR-4.0.0: MPI Coordinated Test of Parallel I/O\n", "IOR's output without a result"),
-    # Forms that no script asks its tool for.
-    "ior.json": ('{"Command line": "ior -o /x", "tests": []}', "found no result of fio"),
-    "mdtest.txt": ("mdtest-4.0.0 was launched with 4 total task(s) on 2 node(s)\n", "without a summary of rates"),
-    "elbencho.json": ('{"phase_type": "READ", "config": {', "elbencho's JSON cut off"),
-    "elbencho-sync.json": ('{"phase_type": "SYNC"}', "found no read or write phase"),
-    "elbencho.csv": ("ISO date,label,operation,MiB/s [last]\n2026-01-01,x,READ\n", "found no result of fio"),
-    "summary.json": ('{"num_accelerators": 4, "metric": {', "DLIO's summary cut off"),
-    "generated.json": ('{"num_accelerators": 4, "metric": {}}', "found no training in DLIO's summary"),
-}
+BROKEN = table("acceptance/refused.yaml")["a_named_file_that_is_no_result_is_one_line"]
 
 
 @pytest.mark.parametrize("name", BROKEN)

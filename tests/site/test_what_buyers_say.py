@@ -219,23 +219,7 @@ def test_nine_faults_are_nine_lines_of_one_run(tmp_path, run):
     assert len(found.value.lines) == 9
 
 
-SITE = {
-    "clusters": {**CLUSTER, "aux": {"node": "dgx-h200", "count": 4}},
-    "jobs": {
-        "a": {**LLM, "data": "x", "growth": {"parameters": {"factor": 2, "every": "1 year"}}},
-        "b": {"cluster": "aux", "model": "resnet50", "nodes": 2, "data": "y"},
-        "c": {"cluster": "main", "model": "unet3d", "nodes": 4, "data": "y"},
-    },
-    "datasets": {
-        "x": {"bytes": "2 PB", "growth": {"add": "300 TB", "every": "1 year"}, "lifetime": "3 years"},
-        "y": {"made_from": "raw", "ratio": 0.2},
-        "raw": {"bytes": "7 PB", "tier": "archive"},
-    },
-    "growth": {"add": "100 TB", "every": "1 year"},
-    "reserve": {"homes": {"users": 250, "quota": "200 GB"}, "scratch": "50 TB", "archive": "1 PB"},
-    "storage": {"at_least": {"usable": "3 PB", "read": "20 GB/s"}, "protection": {"data": 8, "parity": 2}},
-    "migrate": {"bytes": "1 PB", "within": "30 days"},
-}
+SITE = table("site/cases.yaml")["the_order_of_entries_changes_nothing"]
 
 
 def shuffled(node, order):

@@ -14,17 +14,7 @@ from ingest.storage.need import Listed, Need, from_numbers
 
 SITE = (EXAMPLES / "hpc-128-nodes.yaml").read_text(encoding="utf-8")
 TABLES = table("storage/in_place.yaml")
-MEASURED = {
-    "schema": "ingest/1",
-    "command": "measure-storage",
-    "inputs": {"path": {"value": "/mnt/data"}, "io_size": {"value": 1048576, "unit": "B"}},
-    "results": {
-        "read_bandwidth": {"value": 12e9, "unit": "B/s"},
-        "write_bandwidth": {"value": 5e9, "unit": "B/s"},
-        "small_read_latency": {"value": 2e-4, "unit": "s"},
-        "capacity": {"value": 1e15, "unit": "B"},
-    },
-}
+MEASURED = TABLES["measured"]
 
 
 @pytest.fixture

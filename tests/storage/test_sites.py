@@ -85,20 +85,7 @@ def _node(name):
 
 
 #: Reads are tokens only, so that the restore of its large job is what it reads most.
-RESTORING = {
-    "floor": "none",
-    "clusters": {"pretraining": {"node": "grand-teton", "count": 256}, "research": {"node": "dgx-h100", "count": 32}},
-    "jobs": {
-        "large": {
-            "model": "llama3-70b",
-            "cluster": "pretraining",
-            "nodes": 256,
-            "scaling": "linear",
-            "checkpoint": {"keep": 3},
-        },
-        "small": {"model": "llama3-8b", "cluster": "research", "nodes": 8, "scaling": "linear"},
-    },
-}
+RESTORING = table("storage/cases.yaml")["a_site_whose_restore_is_what_it_reads_most"]
 
 
 @pytest.fixture(scope="module")
