@@ -12,17 +12,9 @@ from ingest.files import table_beside
 from ingest.requirement import Requirement
 from ingest.units import display
 
-#: columns of tables that are not quantities
-COLUMNS = {
-    "of": "contents",
-    "data": "data set",
-    "mode": "checkpoint mode",
-    "gpu": "GPU",
-    "gpus": "GPUs",
-    "basis": "evidence level",
-    "nfs_tcp_client_share": "share of an NFS/TCP client",
-    "nfs_nconnect_client_share": "share of an NFS client with nconnect",
-}
+_WRITTEN = table_beside(__file__, "labels.yaml")
+#: headings: columns of tables that are not quantities, and tables of a page
+COLUMNS, TABLES = _WRITTEN["columns"], _WRITTEN["tables"]
 #: words in the name of a quantity that is a share, which people read in percent
 SHARE_WORDS = {"share", "fraction", "waste", "utilization", "allocation", "hit", "efficiency", "headroom", "fill", "overhead",
                "duty", "goodput", "coverage", "quarterly"}  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ingest.catalog.records import GRADES, Corpus, Entry, Model, Node, Storage, Structure
 from ingest.engine.registry import is_quantity, unit_of
 from ingest.errors import listed
-from ingest.reports.labels import is_share, plain
+from ingest.reports.labels import TABLES, is_share, plain
 from ingest.reports.page import (
     FLAT_HEADER,
     Page,
@@ -223,33 +223,6 @@ def history_page(history: History) -> Page:
 
 #: Tables that a short page shows.
 MAIN_TABLES = ("laws", "largest", "layouts", "placement", "stages", "parts", "footprint", "publishing")
-TITLES = {
-    "files": "Files of one checkpoint",
-    "intervals": "Checkpoint overhead and write bandwidth by interval",
-    "bandwidths": "Goodput and its gain per GB/s, by write bandwidth; restores unchanged",
-    "readers": "Restore, by readers",
-    "failures": "Mean time to interrupt, by published failure rate",
-    "tiers": "Tiers",
-    "stages": "Model states, by ZeRO stage",
-    "parts": "Memory of one GPU",
-    "largest": "The largest model that fits, and the next",
-    "laws": "Compute-optimal model and tokens, by published law",
-    "layouts": "Layouts that fit, fewest GPUs first",
-    "rejected": "Layouts that do not fit",
-    "placement": "What lies where",
-    "hits": "Hits of the trace, by capacity",
-    "interleaving": "Optimizer step, by the part that is updated on the GPU: each k-th",
-    "traffic": "Bytes of one step, if the class lies off the GPU",
-    "weights": "Weights",
-    "footprint": "Stages, and the data kept of each",
-    "attention": "Attention",
-    "stored": "Stored tensors, by kind and type",
-    "utilization": "Accelerator utilization, by workers per GPU",
-    "epochs": "Reads and utilization, by epoch",
-    "publishing": "Full versions, or deltas by encoding",
-    "anchors": "Spacing of anchors: bytes written, and what a host reads to join",
-    "paths": "File system or object store: requests for a version, and the time of their latency",
-}
 #: rows of long tables on a page; CSV and JSON carry all of them
 MOST_SHOWN = {"layouts": 12, "rejected": 8}
 _SIZES = {f"{kind}_parallel": short for kind, short in (("tensor", "TP"), ("pipeline", "PP"), ("context", "CP"),
@@ -308,7 +281,7 @@ def _answer_table(name: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     )
     more = (f"{len(rows) - most:,} more: --format json or csv",) if len(rows) > most else ()
     titles = tuple(heads.get(column) or plain(column) for column in columns)
-    return Section(TITLES[name], titles, shown, more, detail="" if name in MAIN_TABLES else "table")
+    return Section(TABLES[name], titles, shown, more, detail="" if name in MAIN_TABLES else "table")
 
 
 def _cell(column: str, value: Any) -> str:
