@@ -26,7 +26,9 @@ from ingest.units import parse
 
 _WRITTEN = table_beside(__file__, "units.yaml")
 #: defaults: of any system, of the drives in a node, and of a service whose sizes are not published
-DEFAULTS, LOCAL, USUAL = (defaults_of(_WRITTEN[name]) for name in ("defaults", "local_defaults", "tier_defaults"))
+DEFAULTS = defaults_of(_WRITTEN["defaults"])
+LOCAL = defaults_of(_WRITTEN["local_defaults"])
+USUAL = defaults_of(_WRITTEN["tier_defaults"])
 #: field of an entry -> quantity
 OF_UNIT, OF_CLIENT, OF_DRIVE, OF_UNIT_DRIVE, OF_TIER = (
     _WRITTEN[f"of_{name}"] for name in ("unit", "client", "drive", "unit_drive", "tier")
