@@ -83,12 +83,12 @@ class ModelConfig:
         return tuple(self.integer(key, default, high=deep.get(key, MAX_NUMBER)) for key, default in defaults.items())
 
     def stated(self, **defaults: int) -> tuple[int, ...]:
-        """Return sizes that the file must state; a nested table may leave them to the class defaults."""
-        return self.whole(**(defaults if self.lenient else dict.fromkeys(defaults, REQUIRED)))
+        """Return sizes that the file must state; a nested table may leave them to the class defaults, where these are not 0."""
+        return self.whole(**{key: (self.lenient and usual) or REQUIRED for key, usual in defaults.items()})
 
     def size(self, names: str, default: int, low: int = 1, high: int = MAX_NUMBER) -> int:
-        """Return a size that the file must state; a nested table may leave it to the class default."""
-        return self.integer(names, default if self.lenient else REQUIRED, low, high)
+        """Return a size that the file must state; a nested table may leave it to the class default, where that is not 0."""
+        return self.integer(names, (self.lenient and default) or REQUIRED, low, high)
 
     def optional_integer(self, names: str, *unset: int, low: int = 1, high: int = MAX_NUMBER) -> int | None:
         """Return a whole number, or None where the key is absent or has a value that means unset."""

@@ -381,7 +381,8 @@ def _count_notes(config: ModelConfig, weights: tuple[Weight, ...]) -> tuple[str,
     why = "releases store the head apart, as the file says; transformers 5 ties it all the same: see the range"
     notes = [f"unverified: versions of the class disagree on {key}: {why}" for key in sorted(config.doubtful)]
     if stated and not any(row.kind == "mtp" for row in weights):
-        none = f"the family '{config.data['model_type']}' describes none"
+        kind = config.data.get("model_type")
+        none = f"the family '{kind}' describes none" if kind else "the rows have none"
         notes.insert(0, f"the modules that predict further tokens ({stated}) are not counted: {none}")
     return tuple(notes)
 

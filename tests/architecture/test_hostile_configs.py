@@ -8,7 +8,7 @@ import pytest
 from conftest import refused, table
 from test_counts import COUNTED, PUBLISHED, REMEMBERED
 
-from ingest.architecture.registry import from_config
+from ingest.architecture.registry import families, from_config
 from ingest.errors import IngestError
 
 SHIPPED = Path(__file__).parents[2] / "catalogs" / "architectures"
@@ -95,6 +95,13 @@ def judged(seed, number):
 
 def test_a_wrong_key_of_any_family_is_answered_or_refused_in_one_line():
     assert 400 < judged(43, 2_000) < 1600
+
+
+def test_every_family_without_sizes_is_answered_or_refused_in_one_line():
+    for kind in families():
+        judge({"model_type": kind})
+        judge({"model_type": "llava", "text_config": {"model_type": kind}})
+        judge({"_class_name": kind, "num_nextn_predict_layers": 1})
 
 
 @pytest.mark.slow

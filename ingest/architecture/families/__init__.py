@@ -24,12 +24,16 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
 _parsed = lru_cache(maxsize=None)(partial(ast.parse, mode="eval"))
 
 
-def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
-    """What an expression of `counted.yaml` says: numbers, names, arithmetic, comparisons, items of lists, calls by name.
+def value(text: str, known: Mapping[str, Any]) -> Any:
+    """What an expression of a table says: numbers, names, arithmetic, comparisons, items of lists, calls by name.
 
-    >>> _value(_parsed("2 * width // 4 if deep > 1 else widths[0]").body, {"width": 8, "deep": 2})
+    >>> value("2 * width // 4 if deep > 1 else widths[0]", {"width": 8, "deep": 2})
     4
     """
+    return _value(_parsed(text).body, known)
+
+
+def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
     of = partial(_value, known=known)
     match node:
         case ast.Constant():
@@ -52,7 +56,7 @@ def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
             return tuple(of(item) for item in node.elts)
         case ast.Call():
             return of(node.func)(*map(of, node.args), **{str(one.arg): of(one.value) for one in node.keywords})
-    raise ValueError(f"no expression of counted.yaml: {ast.dump(node)}")
+    raise ValueError(f"no expression of a table: {ast.dump(node)}")
 
 
 def _read(config: ModelConfig, keys: str, usual: Any, choices: Sequence[str] = ()) -> Any:
@@ -97,7 +101,7 @@ class Counted(NamedTuple):
             "labels": partial(labels, config),
             "kind": config.data["model_type"],
             "stated": lambda key: config.data.get(key) is not None,
-            "expect": partial(_expect, config),
+            "expect": partial(expect, config),
             "size": partial(_size, config),
             "end": class_suffix(config, *self.classes.split()) if self.classes else "",
         }
@@ -107,8 +111,8 @@ class Counted(NamedTuple):
             for key, values in self.only.items():
                 config.only(key, *(known.get(one, one) if isinstance(one, str) else one for one in values))
             for name, text in self.let.items():
-                known[name] = _value(_parsed(text).body, known)
-            rows = [*_made(self.made, known)]
+                known[name] = value(text, known)
+            rows = [*made(self.made, known)]
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise IngestError(f"{config.path}: {config.prefix}: sizes that do not fit together ({error})") from None
         if not any(row.name == "head" for row in rows):
@@ -116,20 +120,20 @@ class Counted(NamedTuple):
         yield from rows
 
 
-def _made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
+def made(items: Sequence[Any], known: Mapping[str, Any]) -> Iterator[TableRow]:
     """The rows of expressions, and of tables of them."""
     for item in items:
         if isinstance(item, str):
-            found = _value(_parsed(item).body, known)
+            found = value(item, known)
             yield from [found] if isinstance(found, Weight) else found
         elif "times" in item:
-            yield from times(_value(_parsed(str(item["times"])).body, known), _made(item["rows"], known))
+            yield from times(value(str(item["times"]), known), made(item["rows"], known))
         elif "where" in item:
-            yield from _made(item["rows"] if _value(_parsed(item["where"]).body, known) else item.get("or", ()), known)
+            yield from made(item["rows"] if value(item["where"], known) else item.get("or", ()), known)
         else:
             (name,) = item.keys() - {"rows"}
-            for value in _value(_parsed(item[name]).body, known):
-                yield from _made(item["rows"], {**known, name: value})
+            for one in value(item[name], known):
+                yield from made(item["rows"], {**known, name: one})
 
 
 def _size(config: ModelConfig, name: str, key: str, usual: Any) -> Any:
@@ -138,11 +142,11 @@ def _size(config: ModelConfig, name: str, key: str, usual: Any) -> Any:
     return _read(ModelConfig(found if isinstance(found, dict) else {}, config.path, f"{name}.", lenient=True), key, usual)
 
 
-def _expect(config: ModelConfig, holds: bool, key: str, expected: str) -> int:
-    """Refuse a key whose value contradicts others."""
+def expect(config: ModelConfig, holds: bool, keys: str, expected: str) -> tuple[()]:
+    """No rows: refuse a key whose value contradicts others."""
     if not holds:
-        raise config.refuse(key, config.data.get(key), expected)
-    return 0
+        raise config.refuse(*config.get(keys), expected)
+    return ()
 
 
 def _part(config: ModelConfig, key: str, kind: str, aside_as: str = "vision", **always: object) -> Iterator[TableRow]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig, Required
+from ingest.architecture.families import expect, made, value
+from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,
     attention,
@@ -26,33 +29,17 @@ from ingest.architecture.layers import (
 )
 from ingest.architecture.registry import class_suffix, family, register
 from ingest.architecture.weight_table import TableRow, Weight, times
+from ingest.files import table_beside
 
 #: A constant, or the key that decides and the family's default.
-Switch = bool | tuple[str, bool]
-#: A key, the family's default, and the smallest value where it is not 1.
-Number = tuple[str, int | Required] | tuple[str, int | Required, int]
-#: How many layers have a sliding window, and its width, from the keys and the number of layers.
-Window = Callable[[ModelConfig, int], tuple[int, int]]
-#: Rows of one layer that only some families have.
-Rows = Callable[[DecoderSizes], Iterable[TableRow]]
-
-
-ATTENTION_BIAS, MLP_BIAS = ("attention_bias", False), ("mlp_bias", False)
+Switch = bool | Sequence[Any]
+#: A key, the family's default where it has one, and the smallest value where it is not 1.
+Number = Sequence[Any]
 
 
 def switched(config: ModelConfig, switch: Switch) -> bool:
     """Return the value of a switch."""
     return switch if isinstance(switch, bool) else config.flag(*switch)
-
-
-def rows_if(name: str, default: bool, rows: Rows) -> Rows:
-    """Return rows that a key of the config switches on."""
-    return lambda s: rows(s) if s.config.flag(name, default) else ()
-
-
-def slide(width: int = 0, every: int | tuple[str, int] = 1) -> Window:
-    """Return the rule of a sliding window: its default width, and which layers have full attention (see `sliding`)."""
-    return lambda config, layers: sliding(config, layers, width, every if isinstance(every, int) else config.integer(*every))
 
 
 def listed_dense(config: ModelConfig, layers: int, default: int) -> int:
@@ -75,8 +62,7 @@ class Experts(NamedTuple):
     width: Number | None = None  # inner width of an expert; that of the feed-forward network where None
     shared: Number | None = None  # experts that every token visits, each as wide as the others
     shared_width: Number | None = None  # inner width of one shared expert, where the config states it
-    #: layers with a feed-forward network instead: the first so many, or from the keys and the number of layers
-    dense: int | Callable[[ModelConfig, int], int] | None = None
+    dense: str = ""  # the number of layers with a feed-forward network instead, an expression
     dense_width: str = ""  # inner width of that network; that of the feed-forward network where None or absent
     #: router_bias, bias, shared_bias: biases of the router, of the experts, and of the shared ones
     router_bias: bool = False
@@ -104,12 +90,8 @@ class Decoder(NamedTuple):
 
     model_types: str  # the values of `model_type`, separated by spaces
     doc: str  # the paper or model, and what differs from the other families
-    #: hidden, inner, layers, heads, vocabulary, kv_heads, head_width: the family's default sizes, see `sizes`
-    hidden: int
-    inner: int | None
-    layers: int
-    heads: int
-    vocabulary: int
+    #: sizes, kv_heads, head_width: the family's default sizes, see `sizes`
+    sizes: Sequence[Any]
     kv_heads: int | None = None
     head_width: int | None = None
     bias: Switch = False  # biases of Q, K and V; of O too where `o_bias` is None
@@ -123,40 +105,43 @@ class Decoder(NamedTuple):
     norms: int = 2
     norm_bias: bool = False
     final_norm: bool = True
-    window: Window | None = None  # the sliding window
+    window: str = ""  # how many layers have a sliding window, and its width, an expression
     #: tied, head_bias: default of `tie_word_embeddings`, and the bias of the head
     tied: bool = False
     head_bias: Switch = False
-    only: tuple[tuple[str, object], ...] = ()  # keys that must have this value
-    ignore: tuple[str, ...] = ()  # keys that change no weight
+    only: Mapping[str, object] = MappingProxyType({})  # keys that must have this value
+    ignore: str = ""  # keys that change no weight, separated by spaces
     sinks: bool = False  # a learned attention sink for each head
-    #: after_attention, extra: further rows of a layer, after attention and at its end
-    after_attention: Rows | None = None
-    extra: Rows | None = None
+    #: after_attention, extra: further rows of a layer, after attention and at its end: expressions, see `made`
+    after_attention: Sequence[Any] = ()
+    extra: Sequence[Any] = ()
     mtp: str = ""  # the key of how many modules predict further tokens, each with a layer like the last ones
     mtp_dense: bool = False  # the layers of these modules are dense, behind one product and norms for all of them
     mtp_plain: bool = False  # the layers of these modules are dense, each behind a product and two norms; no norm after them
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
-        config.ignore(*self.ignore)
-        for key, value in self.only:
-            config.only(key, value)
-        s = sizes(config, *self[2:7], kv_heads=self.kv_heads, width=self.head_width)
-        short, window = self.window(config, s.layers) if self.window else (0, 0)
+        config.ignore(*self.ignore.split())
+        config.fixed(**self.only)
+        s = sizes(config, *self.sizes, kv_heads=self.kv_heads, width=self.head_width)
+        known = s._asdict() | {one.__name__: partial(one, config, s.layers) for one in _OF_LAYERS}
+        known |= {
+            one.__name__: one for one in (config.flag, config.integer, s.norms, s.head_norms, s.flat_norms, linear, norm, min)
+        }
+        known["expect"] = partial(expect, config)
+        short, window = value(self.window, known) if self.window else (0, 0)
         bias, mlp_bias = switched(config, self.bias), switched(config, self.mlp_bias)
         mixer = [*s.attention(bias, bias if self.o_bias is None else switched(config, self.o_bias))]
-        mixer += self.after_attention(s) if self.after_attention else ()
+        mixer += made(self.after_attention, known)
         mixer += [Weight("attention.sinks", (s.heads,), "attention")] if self.sinks else []
         if self.qk_norm:
             mixer += s.head_norms() if self.qk_norm == "heads" else s.flat_norms()
-        ends = [*s.norms(self.norms, self.norm_bias), *(self.extra(s) if self.extra else ())]
+        ends = [*s.norms(self.norms, self.norm_bias), *made(self.extra, known)]
         feed: list[TableRow]
         if self.experts:
-            dense, placed = 0, self.experts.dense
-            rows = [*times(s.layers, [*mixer, *ends])]
-            if placed is not None:
-                dense = dense_first(config, s.layers, placed) if isinstance(placed, int) else placed(config, s.layers)
+            rows, dense = [*times(s.layers, [*mixer, *ends])], 0
+            if self.experts.dense:
+                dense = value(self.experts.dense, known)
                 inner = config.optional_integer(self.experts.dense_width) if self.experts.dense_width else None
                 rows += times(dense, s.gated(inner, mlp_bias))
             experts: list[TableRow] = [*self.experts.rows(s)]
@@ -184,143 +169,40 @@ def qwen_window(config: ModelConfig, layers: int) -> tuple[int, int]:
     return (short if "layer_types" in config.data else max(layers - first, 0)), window
 
 
-def _one_switch(s: DecoderSizes) -> Iterator[TableRow]:
-    """No rows: the two switches of InternLM3 must agree."""
-    mlp_bias = s.config.flag("mlp_bias|bias", False)
-    if s.config.flag("attention_bias|qkv_bias", False) != mlp_bias:
-        raise s.config.refuse("mlp_bias", mlp_bias, "the same as attention_bias")
-    return iter(())
+def qwen_dense(config: ModelConfig, layers: int) -> int:
+    """Return the layers of a Qwen model without experts: those listed, and all but every `decoder_sparse_step`-th."""
+    step = config.integer("decoder_sparse_step", 1)
+    listed = set(config.integers("mlp_only_layers") or ())
+    return sum((layer + 1) % step > 0 or layer in listed for layer in range(layers))
 
 
-def _undivided(s: DecoderSizes) -> Iterator[TableRow]:
-    """No rows: the heads of Helium share the hidden size."""
-    if s.heads * s.width != s.hidden:
-        raise s.config.refuse("head_dim", s.width, f"hidden_size {s.hidden:,} shared among {s.heads:,} heads")
-    return iter(())
+def ernie_dense(config: ModelConfig, layers: int) -> int:
+    """Return how many layers of ERNIE are dense: those without experts, which every n-th has between two layer numbers."""
+    start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
+    if last is None:
+        last = layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
+    step = config.integer("moe_layer_interval", 1)
+    return layers - sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(layers))
 
 
-register(
-    __name__,
-    Decoder("llama", "Touvron et al. 2023: RMSNorm, rotary positions, SwiGLU; grouped-query attention since Llama 2.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
-    Decoder("granite", "Granite 3: LLaMA with multipliers.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
-    Decoder("mistral", "Jiang et al. 2023: grouped-query attention within a sliding window, no biases.",
-            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(4096)),
-    Decoder("ministral", "Ministral 8B: as Mistral, some layers with a sliding window.",
-            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(4096)),
-    Decoder("ministral3_text", "Ministral 3: as Mistral, with a head width of its own.",
-            4096, 14336, 34, 32, 131072, kv_heads=8, head_width=128, window=slide()),
-    Decoder("qwen2", "Qwen2 and Qwen2.5: biases on Q, K and V alone.",
-            4096, 22016, 32, 32, 151936, kv_heads=32, bias=True, o_bias=False, window=qwen_window),
-    Decoder("qwen3", "Qwen3: a norm on each head of Q and K instead of the biases.",
-            4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", window=qwen_window),
-    Decoder("gemma", "Gemma: heads wider than their share of the hidden size, embedding tied to the head.",
-            3072, 24576, 28, 16, 256000, kv_heads=16, head_width=256, bias=ATTENTION_BIAS, tied=True),
-    Decoder("gemma2", "Gemma 2: norms before and after each part; every other layer within a window.",
-            2304, 9216, 26, 8, 256000, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, norms=4, tied=True,
-            window=slide(4096, 2)),
-    Decoder("vaultgemma", "VaultGemma: Gemma 2 without the norms after each part.",
-            2304, 9216, 26, 8, 256000, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, window=slide(4096, 2), tied=True),
-    Decoder("gemma3_text", "Gemma 3: Gemma 2 with norms on the heads of Q and K; five layers of six within a window.",
-            2304, 9216, 26, 8, 262208, kv_heads=4, head_width=256, bias=ATTENTION_BIAS, qk_norm="heads", norms=4, tied=True,
-            window=slide(4096, ("sliding_window_pattern|_sliding_window_pattern", 6)), ignore=("use_bidirectional_attention",)),
-    Decoder("phi3", "Phi-3: LLaMA with Q, K, V in one matrix, and gate and up in another; no biases.",
-            3072, 8192, 32, 32, 32064, window=slide(),
-            ignore=("num_lora_layers",)),
-    Decoder("phi", "Phi-1.5 and Phi-2: one norm before attention and feed-forward network in parallel; biases.",
-            2048, 8192, 24, 32, 51200, bias=True, gated=False, mlp_bias=True, norms=1, norm_bias=True, head_bias=True,
-            extra=rows_if("qk_layernorm", False, lambda s: s.head_norms(bias=True))),
-    Decoder("minicpm", "MiniCPM 1, 2 and 4: LLaMA with multipliers.",
-            4096, 11008, 32, 32, 32000, ignore=("mup_denominator", "sparse_config")),
-    Decoder("mimo", "MiMo 7B: Qwen2 with modules that predict further tokens.",
-            4096, 11008, 36, 32, 151680, kv_heads=8, bias=("attention_bias", True), o_bias=False, window=qwen_window,
-            mtp="num_nextn_predict_layers", ignore=("use_mrope",)),
-    Decoder("baichuan", "Baichuan 1 and 2: LLaMA with Q, K, V in one matrix; a head that is never tied.",
-            4096, 11008, 32, 32, 125696, only=(("tie_word_embeddings", False),)),
-    Decoder("PanguEmbedded", "openPangu Embedded: LLaMA with one switch for the biases of attention.",
-            4096, 12800, 34, 32, 153376, kv_heads=8, bias=("bias", True)),
-    Decoder("internlm2", "InternLM2: LLaMA with Q, K, V in one matrix; one switch for the biases of attention.",
-            4096, 11008, 32, 32, 103168, bias=("bias", True)),
-    Decoder("olmo", "OLMo: norms without weights.",
-            4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, norms=0, final_norm=False),
-    Decoder("olmo2", "OLMo 2: norms after each part, and over all of Q and of K.",
-            4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, qk_norm="flat"),
-    Decoder("olmo3", "OLMo 3: OLMo 2 with three layers of four within a window.",
-            4096, 11008, 32, 32, 50304, bias=ATTENTION_BIAS, qk_norm="flat", window=slide(4096, 4)),
-    Decoder("cohere", "Command R: one norm before attention and a parallel feed-forward network; norms over Q and K by switch.",
-            8192, 22528, 40, 64, 256000, bias=ATTENTION_BIAS, norms=1, tied=True,
-            extra=rows_if("use_qk_norm", False, DecoderSizes.flat_norms)),
-    Decoder("cohere2", "Command A: Command R with three layers of four within a window.",
-            8192, 22528, 40, 64, 256000, bias=ATTENTION_BIAS, norms=1, tied=True,
-            window=slide(4096, ("sliding_window_pattern", 4)), only=(("use_qk_norm", False),)),
-    Decoder("starcoder2", "StarCoder2: LayerNorm, a feed-forward network without gate, biases on all matrices.",
-            3072, 12288, 30, 24, 49152, kv_heads=2, bias=("use_bias", True), gated=False, mlp_bias=("use_bias", True),
-            norm_bias=True, window=slide(), tied=True, ignore=("mlp_type", "norm_type")),
-    Decoder("glm", "GLM-4 9B: biases on Q, K, V; gate and up in one matrix.",
-            4096, 13696, 40, 32, 151552, kv_heads=2, head_width=128, bias=("attention_bias", True), o_bias=False),
-    Decoder("glm4", "GLM-4 0414: GLM with norms after each part too.",
-            4096, 13696, 40, 32, 151552, kv_heads=2, head_width=128, bias=("attention_bias", True), o_bias=False, norms=4),
-    Decoder("ernie4_5", "ERNIE 4.5 0.3B: as LLaMA, one switch for all biases, tied.",
-            1024, 3072, 18, 16, 103424, kv_heads=2, head_width=128, bias=("use_bias", False), mlp_bias=("use_bias", False),
-            tied=True),
-    Decoder("smollm3", "SmolLM3: as LLaMA, some layers without rotary positions, tied.",
-            2048, 11008, 36, 16, 128256, kv_heads=4, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, window=qwen_window, tied=True,
-            ignore=("no_rope_layers", "no_rope_layer_interval")),
-    Decoder("exaone", "EXAONE 3.0, 3.5 and Deep: as LLaMA.",
-            4096, 16384, 32, 32, 102400, kv_heads=32),
-    Decoder("exaone4", "EXAONE 4.0: norms after each part, and on the heads of Q and K.",
-            4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
-            ignore=("sliding_window_pattern",)),
-    Decoder("hyperclovax", "HyperCLOVA X SEED: LLaMA with norms after each part too, by switch.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS,
-            extra=rows_if("use_post_norm", True, lambda s: s.norms(2))),
-    Decoder("iquestcoder", "IQuest-Coder: as LLaMA.",
-            5120, 27648, 80, 40, 76800, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS),
-    Decoder("granite_swa", "Granite with windows in three of four layers, and a learned attention sink per head.",
-            2560, 8192, 24, 20, 100352, kv_heads=4, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, window=slide(128, 4), tied=True,
-            sinks=True),
-    Decoder("seed_oss", "Seed-OSS: as LLaMA, with switches for the biases of Q, K, V and of O.",
-            4096, 27648, 64, 80, 155136, kv_heads=8, head_width=128, bias=("attention_bias", True),
-            o_bias=("attention_out_bias", False), mlp_bias=MLP_BIAS),
-    Decoder("arcee", "Arcee AFM: LLaMA with a feed-forward network without gate (squared ReLU).",
-            2560, 18432, 32, 32, 32000, bias=ATTENTION_BIAS, gated=False, mlp_bias=MLP_BIAS),
-    Decoder("nemotron", "Nemotron-4 and Minitron: LayerNorm with bias, a feed-forward network without gate (squared ReLU).",
-            6144, 24576, 32, 48, 256000, bias=ATTENTION_BIAS, gated=False, mlp_bias=MLP_BIAS, norm_bias=True,
-            ignore=("norm_bias",)),
-    Decoder("cwm", "Code World Model: LLaMA with three layers of four within a window, the first of them without.",
-            6144, 21504, 64, 48, 128256, kv_heads=8, head_width=128, mlp_bias=MLP_BIAS, ignore=("attention_bias",),
-            window=lambda config, layers: sliding(config, layers, 8192, 4, first=True)),
-    Decoder("hunyuan_v1_dense", "Hunyuan dense: LLaMA with norms on the heads of Q and K.",
-            4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads",
-            ignore=("attention_head_dim", "use_qk_norm", "mlp_bias", "norm_type")),
-    Decoder("apertus", "Apertus: norms on the heads of Q and K; no gate, but xIELU, an activation with two learned numbers.",
-            4096, 14336, 32, 32, 131072, bias=ATTENTION_BIAS, qk_norm="heads", gated=False, only=(("mlp_bias", False),),
-            ignore=("qk_norm", "post_norm"), extra=lambda _: norm("xielu", 1, number=2)),
-    Decoder("bitnet", "BitNet b1.58: LLaMA with norms inside attention and feed-forward network.",
-            2560, 6912, 30, 20, 128256, kv_heads=5, bias=ATTENTION_BIAS, norms=3, extra=lambda s: norm("ffn_norm", s.inner)),
-    Decoder("jais2", "Jais 2: LayerNorm, squared ReLU without gate, biases on all matrices.",
-            3328, 26624, 32, 26, 150272, bias=("attention_bias", True), gated=False, mlp_bias=("mlp_bias", True),
-            norm_bias=True),
-    Decoder("nanochat", "nanochat: norms without weights, squared ReLU without gate.",
-            768, 8192, 12, 6, 50304, bias=ATTENTION_BIAS, gated=False, norms=0, final_norm=False),
-    Decoder("internlm3", "InternLM3: as LLaMA, one switch for all biases; `qkv_bias` and `bias` in its first files.",
-            4096, 10240, 48, 32, 128512, kv_heads=2, head_width=128, bias=("attention_bias|qkv_bias", False),
-            mlp_bias=("mlp_bias|bias", False), extra=_one_switch),
-    Decoder("stablelm", "StableLM 2: LayerNorm with bias; norms of each head of Q and K, every head with a scale of its own.",
-            2560, 6912, 32, 32, 50304, kv_heads=32, bias=("use_qkv_bias", False), o_bias=False, norms=1, norm_bias=True,
-            extra=lambda s: [*s.norms(0 if s.config.flag("use_parallel_residual", False) else 1, bias=True),
-                             *(s.flat_norms() if s.config.flag("qk_layernorm", False) else ())]),
-    Decoder("gpt_neox", "GPT-NeoX and Pythia: rotary positions, LayerNorm, biases.",
-            6144, 24576, 44, 64, 50432, bias=("attention_bias", True), gated=False, mlp_bias=True, norm_bias=True,
-            ignore=("use_parallel_residual", "num_key_value_heads", "head_dim")),
-    Decoder("helium", "Helium 1: as LLaMA; O without bias.",
-            2560, 7040, 24, 20, 48000, kv_heads=20, head_width=128, bias=ATTENTION_BIAS, o_bias=False, mlp_bias=MLP_BIAS,
-            extra=_undivided),
-    Decoder("persimmon", "Persimmon: LayerNorm, squared ReLU, norms on the heads of Q and K, biases.",
-            4096, 16384, 36, 64, 262144, bias=True, gated=False, mlp_bias=True, norm_bias=True,
-            extra=rows_if("qk_layernorm", True, lambda s: s.head_norms(bias=True))),
-)  # fmt: skip
+def cohere_window(config: ModelConfig, layers: int) -> tuple[int, int]:
+    """Layers of a window where no list names them: patterns of their own for the first, dense layers and for the others."""
+    dense, first = min(config.integer("first_k_dense_replace", 0, low=0), layers), "prefix_dense_sliding_window_pattern"
+    short, window = sliding(config, layers, 4096, 1)
+    every, each = config.integer("sliding_window_pattern", 4), config.integer(first, 1)
+    rest = layers - dense
+    return (short if "layer_types" in config.data else layers - dense // each - rest // every), window
+
+
+#: Functions of the number of layers that expressions name.
+_OF_LAYERS = (sliding, qwen_window, cohere_window, listed_dense, dense_first, qwen_dense, ernie_dense)
+
+
+def _decoder(model_types: str, experts: Mapping[str, Any] | None = None, **said: Any) -> Decoder:
+    return Decoder(model_types, **said, experts=Experts(**experts) if experts else None)
+
+
+register(__name__, *(_decoder(names, **said) for names, said in table_beside(__file__, "decoders.yaml").items()))
 
 #: Keys of the width, the depth and the heads, as most of these families name them.
 NAMES = ("n_embd|hidden_size", "n_layer|num_hidden_layers", "n_head|num_attention_heads")

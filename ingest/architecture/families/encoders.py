@@ -5,7 +5,8 @@ With a decoder, one token is one position in encoder and decoder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
@@ -27,6 +28,7 @@ from ingest.architecture.layers import (
 )
 from ingest.architecture.registry import class_suffix, family, labels, register
 from ingest.architecture.weight_table import Attention, TableRow, Weight, over, relabelled, times, without, work
+from ingest.files import table_beside
 
 #: Ends of the class names of classifiers.
 CLASSIFIERS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
@@ -59,7 +61,7 @@ class Encoder(NamedTuple):
         yield from norm("embedding_norm", wide, True, 1 if scaled else 0)
 
     def heads_of(
-        self, language: tuple[str, ...], narrow: int = 0, sentence: str = "", *, pooled: bool = True, twice: bool = True
+        self, language: Sequence[str], narrow: int = 0, sentence: str = "", *, pooled: bool = True, twice: bool = True
     ) -> Iterator[TableRow]:
         """The head of the class: words at the width of the embedding, a pair of sentences where the family has it, or classes.
 
@@ -123,7 +125,7 @@ class Bert(NamedTuple):
     layers: int
     heads: int
     words: int
-    language: tuple[str, ...]  # ends of the classes with a head over the words
+    language: str  # ends of the classes with a head over the words, separated by spaces
     sentence: str = ""  # name of the head over two sentences, where there is one
     early: bool = False  # norms before each part, so one at the end and none over the embedding
     halved: bool = False  # half of BERT, without segments, pooler and second bias
@@ -141,21 +143,10 @@ class Bert(NamedTuple):
         if self.sentence and not self.early:
             config.ignore("task_type_vocab_size")
         yield from [*tables, *times(e.layers, e.layer()), *norm("final_norm", e.hidden, True, int(self.early))]
-        yield from e.heads_of(self.language, sentence=self.sentence, pooled=not self.halved, twice=not self.halved)
+        yield from e.heads_of(self.language.split(), sentence=self.sentence, pooled=not self.halved, twice=not self.halved)
 
 
-_BERT = "Devlin et al. 2018; the parts behind the layers depend on the class that `architectures` names."
-_ROBERTA = "Liu et al. 2019: BERT without the sentence task."
-register(
-    __name__,
-    Bert("bert ernie", _BERT, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "LMHeadModel"), "next_sentence"),
-    Bert("megatron-bert", "Megatron BERT: norms before each part, so one at the end and none over the embedding.",
-         1024, 4096, 24, 16, 29056, ("ForMaskedLM", "LMHeadModel"), "next_sentence", early=True),
-    Bert("roberta", _ROBERTA, 768, 3072, 12, 12, 50265, ("ForMaskedLM", "ForCausalLM")),
-    Bert("xlm-roberta camembert data2vec-text ibert", _ROBERTA, 768, 3072, 12, 12, 30522, ("ForMaskedLM", "ForCausalLM")),
-    Bert("distilbert", "Sanh et al. 2019: half the layers of BERT, no segments.",
-         768, 3072, 6, 12, 30522, ("ForMaskedLM",), halved=True),
-)  # fmt: skip
+register(__name__, *(Bert(names, **said) for names, said in table_beside(__file__, "bert.yaml").items()))
 
 
 @family("albert")
@@ -365,9 +356,9 @@ class Translator(NamedTuple):
     doc: str
     hidden: int = 1024  # width
     #: layers, heads, inner: of encoder and decoder
-    layers: tuple[int, int] = (12, 12)
-    heads: tuple[int, int] = (16, 16)
-    inner: tuple[int, int] = (4096, 4096)
+    layers: Sequence[int] = (12, 12)
+    heads: Sequence[int] = (16, 16)
+    inner: Sequence[int] = (4096, 4096)
     #: words, places: default vocabulary and learned places
     words: int = 50265
     places: int = 1024
@@ -376,7 +367,7 @@ class Translator(NamedTuple):
     first_norm: bool = False
     last_norm: bool = False
     stored_places: bool = True  # whether the table of places is stored
-    only: tuple[tuple[str, object], ...] = ()  # keys that must have this value
+    only: Mapping[str, object] = MappingProxyType({})  # keys that must have this value
 
     def read(self, config: ModelConfig) -> Translator:
         """Return the sizes of a model."""
@@ -405,7 +396,7 @@ class Translator(NamedTuple):
 
     def rows(self, config: ModelConfig) -> Iterator[TableRow]:
         """Return the rows of one model of the family."""
-        config.fixed(**dict(self.only))
+        config.fixed(**self.only)
         if self.model_types == "marian":
             config.only("decoder_vocab_size", config.size("vocab_size", self.words))
         p = self.read(config)
@@ -426,20 +417,7 @@ class Translator(NamedTuple):
             yield from head(vocabulary, p.hidden, config.flag("tie_word_embeddings", True))
 
 
-_PEGASUS = "Zhang et al. 2019 (sinusoidal places, stored) and Roller et al. 2020 (learned): norms before each part."
-register(
-    __name__,
-    Translator("bart", "Lewis et al. 2019: learned places with an offset of two, norms after each part and over the embedding.",
-               offset=2, first_norm=True, only=(("normalize_before", False), ("add_final_layer_norm", False))),
-    Translator("mbart", "Liu et al. 2020: BART with norms before each part, so one at the end of each side.",
-               offset=2, first_norm=True, last_norm=True),
-    Translator("pegasus", _PEGASUS, last_norm=True),
-    Translator("blenderbot", _PEGASUS, 2560, (2, 24), (32, 32), (10240, 10240), 8008, 128, last_norm=True),
-    Translator("marian", "Junczys-Dowmunt et al. 2018: sinusoidal places, stored; one word table for both languages.",
-               words=58101, only=(("share_encoder_decoder_embeddings", True),)),
-    Translator("m2m_100", "Fan et al. 2020, and NLLB: sinusoidal places, not stored; norms before each part.",
-               words=128112, last_norm=True, stored_places=False),
-)  # fmt: skip
+register(__name__, *(Translator(names, **said) for names, said in table_beside(__file__, "translators.yaml").items()))
 
 
 @family("whisper")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, dense_first
+from ingest.architecture.families.decoders import dense_first
 from ingest.architecture.families.vision_encoders import SO400M, TOWER_NAMES, siglip_tower
 from ingest.architecture.families.vision_language import text_part, text_width
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
@@ -27,19 +27,8 @@ from ingest.architecture.layers import (
     tower_sizes,
     windowed,
 )
-from ingest.architecture.registry import class_suffix, families, family, register
+from ingest.architecture.registry import class_suffix, families, family
 from ingest.architecture.weight_table import HOW, Attention, TableRow, Weight, aside, relabelled, times, without, work
-
-register(
-    __name__,
-    Decoder("hunyuan_vl_text", "The text part of HunyuanOCR: Hunyuan dense with other defaults.",
-            4096, 11008, 32, 32, 290943, bias=ATTENTION_BIAS, qk_norm="heads", tied=True, ignore=("use_qk_norm",)),
-    Decoder("glm_ocr_text", "The text part of GLM-OCR: GLM-4 with norms after each part and no biases.",
-            1024, 4096, 16, 16, 59392, kv_heads=8, norms=4, ignore=("attention_bias",)),
-    Decoder("paddleocr_vl_text", "The text part of PaddleOCR-VL: ERNIE 4.5 with other defaults.",
-            1024, 3072, 18, 16, 103424, kv_heads=2, head_width=128, bias=("use_bias", False), mlp_bias=("use_bias", False),
-            tied=True),
-)  # fmt: skip
 
 
 @family("mllama_text_model")

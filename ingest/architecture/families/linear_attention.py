@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ingest.architecture.families.decoders import Experts
-from ingest.architecture.families.moe import CHOSEN, LOCAL, PLAIN, SHARED_WIDTH, WIDTH, qwen_dense
+from ingest.architecture.families.decoders import Experts, qwen_dense
+from ingest.architecture.families.moe import CHOSEN, LOCAL, PLAIN, SHARED_WIDTH, WIDTH
 from ingest.architecture.hf_config import MAX_LAYERS, ModelConfig
 from ingest.architecture.layers import (
     DecoderSizes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ingest.architecture.families.decoders import dense_first
 from ingest.architecture.families.linear_attention import DELTA_CHUNK
@@ -11,6 +11,7 @@ from ingest.architecture.hf_config import MAX_LAYERS, REQUIRED, ModelConfig, Req
 from ingest.architecture.layers import DecoderSizes, gated_mlp, linear, norm, prediction, windowed
 from ingest.architecture.registry import family, register
 from ingest.architecture.weight_table import CHOSEN, Attention, TableRow, Weight, recurrent, routed, times, work
+from ingest.files import table_beside
 
 
 class Latent(NamedTuple):
@@ -84,7 +85,7 @@ class DeepSeek(NamedTuple):
     #: model_types, doc: see `Decoder`
     model_types: str
     doc: str
-    widths: tuple[int, int, int | None, int, int, int, int]  # defaults of `latent`
+    widths: Sequence[Any]  # defaults of `latent`
     #: words, layers, inner: default vocabulary, depth, inner width of a dense network
     words: int
     layers: int
@@ -95,7 +96,7 @@ class DeepSeek(NamedTuple):
     number: int = 0
     shared: int = 0
     dense: int = 0
-    chosen: int | Required = 0
+    chosen: int | Required = REQUIRED
     indexers: int = 0  # default heads of the indexer; 0 where there is none
     #: whether the file may switch on biases of dense networks and shared experts; None for no such key
     mlp_bias: bool | None = None
@@ -142,28 +143,7 @@ class DeepSeek(NamedTuple):
         yield from prediction(s.hidden, further, [*mixer, *indexer, *experts])
 
 
-register(
-    __name__,
-    DeepSeek("deepseek_v2", "DeepSeek-AI 2024: latent attention and fine experts; V2-Lite without a latent for Q.",
-             (4096, 32, 1536, 512, 128, 64, 128), 102400, 32, 11008, 1407, 64, 2, 0, REQUIRED, mlp_bias=True),
-    DeepSeek("deepseek_v3",
-             "DeepSeek-AI 2024: 256 experts, of which a token visits eight; the prediction module of the release apart.",
-             (7168, 128, 1536, 512, 128, 64, 128), 129280, 61, 18432, 2048, 256, 1, 3, 8),
-    DeepSeek("mistral4", "Mistral Small 4: DeepSeek-V3's structure at other sizes, with experts in every layer.",
-             (4096, 32, 1024, 256, 64, 64, 128), 131072, 36, 12288, 2048, 128, 1, 0, 4, mlp_bias=False),
-    DeepSeek("deepseek_v32", "DeepSeek-V3.2: V3 with an indexer in every layer.",
-             (7168, 128, 1536, 512, 128, 64, 128), 129280, 61, 18432, 2048, 256, 1, 3, 8, indexers=64),
-    DeepSeek("axk1", "A.X K1: DeepSeek-V3's structure at other sizes, with a norm after the experts too.",
-             (7168, 64, 1536, 512, 128, 64, 128), 163840, 61, 18432, 2048, 192, 1, 1, 8, last_norm=True),
-    DeepSeek("glm4_moe_lite", "GLM-4.7-Flash: latent attention, the first layer dense, 64 experts.",
-             (2048, 20, 768, 512, 192, 64, 256), 154880, 47, 10240, 1536, 64, 1, 1, 4),
-    DeepSeek("sarvam_mla", "Sarvam-105B: DeepSeek-V3's structure at other sizes, without a latent for Q.",
-             (4096, 64, None, 512, 128, 64, 128), 262144, 32, 16384, 2048, 128, 1, 1, 8),
-    DeepSeek("minicpm3", "MiniCPM3: latent attention with dense layers, tied.",
-             (2560, 40, 768, 256, 64, 32, 64), 73448, 62, 6400, mlp_bias=True),
-    DeepSeek("youtu", "Youtu-LLM: latent attention with dense layers, tied.",
-             (2048, 16, 1536, 512, 128, 64, 128), 128256, 32, 6144, mlp_bias=False),
-)  # fmt: skip
+register(__name__, *(DeepSeek(names, **said) for names, said in table_beside(__file__, "latent.yaml").items()))
 
 
 @family("glm_moe_dsa")

@@ -4,140 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, MLP_BIAS, Decoder, Experts, listed_dense, rows_if, slide
-from ingest.architecture.hf_config import REQUIRED, ModelConfig
-from ingest.architecture.layers import DecoderSizes, kv_group_count, linear, multi_head_sizes, sizes, sliding, windowed
-from ingest.architecture.registry import family, register
+from ingest.architecture.families.decoders import Decoder, Experts, listed_dense
+from ingest.architecture.hf_config import ModelConfig
+from ingest.architecture.layers import kv_group_count, linear, multi_head_sizes, sizes, sliding, windowed
+from ingest.architecture.registry import family
 from ingest.architecture.weight_table import CHUNK, Attention, TableRow, Weight, routed, times
 
 #: Keys of Qwen's sliding window, which its classes with experts do not use.
 QWEN_WINDOW = ("use_sliding_window", "sliding_window", "max_window_layers", "layer_types")
 
 
-def qwen_dense(config: ModelConfig, layers: int) -> int:
-    """Return the layers of a Qwen model without experts: those listed, and all but every `decoder_sparse_step`-th."""
-    step = config.integer("decoder_sparse_step", 1)
-    listed = set(config.integers("mlp_only_layers") or ())
-    return sum((layer + 1) % step > 0 or layer in listed for layer in range(layers))
-
-
-def _ernie_dense(config: ModelConfig, layers: int) -> int:
-    """Return how many layers of ERNIE are dense: those without experts, which every n-th has between two layer numbers."""
-    start, last = config.integer("moe_layer_start_index", 1, low=0), config.optional_integer("moe_layer_end_index", -1, low=0)
-    if last is None:
-        last = layers - 1 if config.lenient or "moe_layer_end_index" in config.data else 27
-    step = config.integer("moe_layer_interval", 1)
-    return layers - sum((layer + 1) % step == 0 and start <= layer <= last for layer in range(layers))
-
-
-def _cohere_window(config: ModelConfig, layers: int) -> tuple[int, int]:
-    """Layers of a window where no list names them: patterns of their own for the first, dense layers and for the others."""
-    dense, first = min(config.integer("first_k_dense_replace", 0, low=0), layers), "prefix_dense_sliding_window_pattern"
-    short, window = sliding(config, layers, 4096, 1)
-    every, each = config.integer("sliding_window_pattern", 4), config.integer(first, 1)
-    rest = layers - dense
-    return (short if "layer_types" in config.data else layers - dense // each - rest // every), window
-
-
 #: Keys of the number of experts, by the name that the class prefers.
-LOCAL, PLAIN, ROUTED = "num_local_experts|num_experts", "num_experts|num_local_experts", "n_routed_experts|num_local_experts"
+LOCAL, PLAIN = "num_local_experts|num_experts", "num_experts|num_local_experts"
 CHOSEN, WIDTH = "num_experts_per_tok", "moe_intermediate_size"
-USE_BIAS = ("use_bias", False)
 SHARED_WIDTH = ("shared_expert_intermediate_size", 512)  # Key and default of the width of Qwen's shared expert
-
-register(
-    __name__,
-    Decoder("mixtral", "Jiang et al. 2024: Mistral with eight experts per layer, of which a token visits two.",
-            4096, 14336, 32, 32, 32000, kv_heads=8, window=slide(), only=(("moe_frequency", 1),),
-            experts=Experts((LOCAL, 8), (CHOSEN, 2))),
-    Decoder("phimoe", "Phi-3.5-MoE: Mixtral with LayerNorm and a switch for biases.",
-            4096, 6400, 32, 32, 32064, kv_heads=8, window=slide(), bias=ATTENTION_BIAS, norm_bias=True,
-            head_bias=("lm_head_bias", False), experts=Experts(("num_local_experts", 16), (CHOSEN, 2))),
-    Decoder("cohere2_moe", "Command A+ and North: Command A with experts, and dense layers of another width before them.",
-            8192, 22528, 40, 64, 256000, head_width=128, bias=ATTENTION_BIAS, norms=1, tied=True, window=_cohere_window,
-            only=(("use_qk_norm", False), ("layer_norm_bias", False)),
-            ignore=("use_parallel_block", "shared_expert_combination_strategy", "expert_selection_fn"),
-            experts=Experts((LOCAL, 8), (CHOSEN, 2), shared=("num_shared_experts", 0, 0), dense=0,
-                            dense_width="prefix_dense_intermediate_size")),
-    Decoder("qwen2_moe", "Qwen1.5-MoE and Qwen2-57B: fine experts, and a shared one behind a gate of its own.",
-            2048, 5632, 24, 16, 151936, kv_heads=16, bias=("qkv_bias", True), o_bias=False, ignore=QWEN_WINDOW,
-            experts=Experts(("num_experts", 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense, gate=True,
-                            shared_width=("shared_expert_intermediate_size", 5632))),
-    Decoder("qwen3_moe", "Qwen3-30B-A3B and 235B-A22B: norms on the heads of Q and K, no shared expert.",
-            2048, 6144, 24, 32, 151936, kv_heads=4, bias=ATTENTION_BIAS, qk_norm="heads", ignore=QWEN_WINDOW,
-            experts=Experts((LOCAL, 128), (CHOSEN, 8), (WIDTH, 768), dense=qwen_dense)),
-    Decoder("olmoe", "Muennighoff et al. 2024: OLMo's norms over all of Q and K; of 64 experts a token visits eight.",
-            2048, 2048, 16, 16, 50304, bias=ATTENTION_BIAS, qk_norm="flat", experts=Experts((LOCAL, 64), (CHOSEN, 8))),
-    Decoder("flex_olmo", "FlexOlmo: OLMo 2 with experts that were trained separately.",
-            4096, 11008, 32, 32, 100352, bias=ATTENTION_BIAS, qk_norm="flat", experts=Experts((LOCAL, 7), (CHOSEN, 5))),
-    Decoder("granitemoe", "Granite 3 MoE: LLaMA with experts.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, experts=Experts(("num_local_experts", 8), (CHOSEN, 2))),
-    Decoder("granitemoe_swa", "Granite MoE with windows in three of four layers, sinks, and a shared expert by its width.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS, window=slide(128, 4),
-            sinks=True,
-            experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
-    Decoder("mellum", "Mellum 2: norms on the heads of Q and K, 64 fine experts.",
-            2304, 7168, 28, 32, 98304, kv_heads=4, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(1024, 0),
-            only=(("num_nextn_predict_layers", 0),), ignore=("mtp_layer_types", "mtp_mlp_layer_types"),
-            experts=Experts((LOCAL, 64), (CHOSEN, 8), (WIDTH, 896),
-                            dense=lambda config, layers: listed_dense(config, layers, 0))),
-    Decoder("granitemoeshared", "Granite 3 MoE with a shared expert where its width is given.",
-            4096, 11008, 32, 32, 32000, bias=ATTENTION_BIAS,
-            experts=Experts(("num_local_experts", 8), (CHOSEN, 2), shared_width=("shared_intermediate_size", 0, 0))),
-    Decoder("gpt_oss", "gpt-oss: biases on all matrices, also of the experts; one learned attention sink per head.",
-            2880, 2880, 36, 64, 201088, kv_heads=8, head_width=64, bias=("attention_bias", True), window=slide(128, 2),
-            sinks=True, experts=Experts((LOCAL, 128), (CHOSEN, 4), router_bias=True, bias=True)),
-    Decoder("minimax_m2", "MiniMax-M2: norms over all of Q and K, 256 experts; without the prediction modules of the release.",
-            3072, 1536, 62, 48, 200064, kv_heads=8, head_width=128, qk_norm="flat", experts=Experts((LOCAL, 256), (CHOSEN, 8)),
-            only=(("use_qk_norm", True), ("qk_norm_type", "per_layer"), ("shared_intermediate_size", 0)),
-            ignore=("use_routing_bias", "mtp_transformer_layers", "num_mtp_modules", "use_mtp", "attn_type_list")),
-    Decoder("glm4_moe", "GLM-4.5 to 4.7: first layers dense, then 128 or 160 experts and a shared one; head norms by switch.",
-            4096, 10944, 46, 96, 151552, kv_heads=8, bias=ATTENTION_BIAS, o_bias=False, mtp="num_nextn_predict_layers",
-            extra=rows_if("use_qk_norm", False, DecoderSizes.head_norms),
-            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
-    Decoder("sarvam_moe", "Sarvam-30B: GLM-4.5 with head norms unless switched off.",
-            4096, 8192, 19, 64, 262144, kv_heads=4, head_width=64, bias=("attention_bias|use_qkv_bias", False), o_bias=False,
-            mtp="num_nextn_predict_layers", extra=rows_if("use_qk_norm", True, DecoderSizes.head_norms),
-            experts=Experts(("n_routed_experts|num_experts", 128), (CHOSEN, 6), (WIDTH, 1024),
-                            ("n_shared_experts|num_shared_experts", 1, 0), dense=1)),
-    Decoder("kolibri1", "Kolibri 1: norms before and after each part and on the heads of Q and K, a shared expert.",
-            2560, None, 50, 48, 128000, kv_heads=4, head_width=128, qk_norm="heads", norms=4, window=slide(513, 5),
-            experts=Experts((LOCAL, 384), (CHOSEN, 6), (WIDTH, 512), shared_width=SHARED_WIDTH)),
-    Decoder("dots1", "dots.llm1: norms on the heads of Q and K, the first layers dense, shared experts.",
-            4608, 10944, 62, 32, 152064, kv_heads=32, bias=ATTENTION_BIAS, qk_norm="heads", window=slide(4096, 0),
-            experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1408), ("n_shared_experts", REQUIRED),
-                            dense=0)),
-    Decoder("deepseek", "DeepSeekMoE 16B: the first layer dense, shared experts.",
-            4096, 11008, 30, 32, 102400, kv_heads=32, bias=ATTENTION_BIAS, only=(("moe_layer_freq", 1),),
-            experts=Experts((ROUTED, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, 1407), ("n_shared_experts", REQUIRED), dense=0)),
-    Decoder("exaone_moe", "K-EXAONE: norms on the heads of Q and K, the first layer dense, a shared expert.",
-            4096, 16384, 32, 32, 102400, kv_heads=32, qk_norm="heads", window=slide(4096, 4),
-            ignore=("sliding_window_pattern",), mtp="num_nextn_predict_layers", mtp_dense=True,
-            experts=Experts((PLAIN, 64), (CHOSEN, 8), (WIDTH, 1024), ("num_shared_experts", 1, 0), dense=1)),
-    Decoder("solar_open", "Solar Open: experts in every layer, and a shared one.",
-            4096, None, 48, 64, 196608, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, o_bias=False,
-            ignore=("intermediate_size", "use_qk_norm"),
-            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1280), ("n_shared_experts", 1, 0))),
-    Decoder("afmoe", "Arcee Trinity: a gate on attention's output, norms before and after each part, a correction per expert.",
-            2048, 6144, 32, 16, 200192, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads", norms=4,
-            window=slide(1024, ("global_attn_every_n_layers", 4)),
-            after_attention=lambda s: linear("attention.gate", s.heads * s.width, s.hidden, kind="attention"),
-            ignore=("num_expert_groups", "num_limited_groups"),
-            experts=Experts((PLAIN, 64), (CHOSEN, 6), (WIDTH, 1408), ("num_shared_experts", 2, 0),
-                            dense=lambda config, layers: min(config.integer("num_dense_layers", 1, low=0), layers),
-                            corrected=1)),
-    Decoder("hy_v3", "Hunyuan 3: norms on the heads of Q and K, the first layer dense, a shared expert.",
-            4096, 13312, 80, 64, 120832, kv_heads=8, head_width=128, bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, qk_norm="heads",
-            ignore=("num_nextn_predict_layers",),
-            experts=Experts((PLAIN, 192), (CHOSEN, 8), (WIDTH, 1536), ("num_shared_experts", 1), shared_bias=MLP_BIAS,
-                            dense=lambda config, layers: listed_dense(config, layers, 1))),
-    Decoder("ernie4_5_moe", "ERNIE 4.5 MoE: experts between two layer numbers, shared ones, a stored correction per expert.",
-            2560, 12288, 28, 20, 103424, kv_heads=4, bias=USE_BIAS, mlp_bias=USE_BIAS, tied=True, head_bias=USE_BIAS,
-            ignore=("moe_capacity", "moe_gate", "moe_use_aux_free", "use_moe", "moe_layer_type"),
-            mtp="num_nextn_predict_layers", mtp_plain=True,
-            experts=Experts(("moe_num_experts|num_experts", 64), ("moe_k|num_experts_per_tok", 6), (WIDTH, 1536),
-                            ("moe_num_shared_experts", 2, 0), dense=_ernie_dense, shared_bias=USE_BIAS, corrected=2)),
-)  # fmt: skip
 
 
 @family("bailing_moe", "bailing_moe_v2")
@@ -146,10 +26,10 @@ def bailing_moe(config: ModelConfig) -> Iterator[TableRow]:
     config.only("norm_head", False)
     second, corrected = config.flag("use_qk_norm", False), config.flag("moe_router_enable_expert_bias", False)
     shared = ("num_shared_experts", 0, 0)
-    experts = Experts((PLAIN, REQUIRED), (CHOSEN, REQUIRED), (WIDTH, REQUIRED), shared, dense=0, corrected=int(corrected))
+    experts = Experts((PLAIN,), (CHOSEN,), (WIDTH,), shared, dense="dense_first(0)", corrected=int(corrected))
     yield from Decoder(
-        "bailing_moe", "", 2048, 5632, 28, 16, 126464, kv_heads=4, bias=("use_qkv_bias", False), o_bias=USE_BIAS,
-        mlp_bias=USE_BIAS, qk_norm="heads" if second else "", experts=experts, mtp="num_nextn_predict_layers",
+        "bailing_moe", "", (2048, 5632, 28, 16, 126464), kv_heads=4, bias=("use_qkv_bias", False), o_bias=("use_bias", False),
+        mlp_bias=("use_bias", False), qk_norm="heads" if second else "", experts=experts, mtp="num_nextn_predict_layers",
     ).rows(config)  # fmt: skip
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
-from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH, qwen_dense
+from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, WIDTH
 from ingest.architecture.families.vision_encoders import SO400M, qwen2_5_vl_tower, qwen3_vl_tower, siglip_tower
 from ingest.architecture.families.vision_language import TOWERS, text_part
 from ingest.architecture.hf_config import MAX_BLOCKS, MAX_LAYERS, ModelConfig
@@ -25,18 +24,8 @@ from ingest.architecture.layers import (
     sizes,
     tower_sizes,
 )
-from ingest.architecture.registry import class_suffix, families, family, register
+from ingest.architecture.registry import class_suffix, families, family
 from ingest.architecture.weight_table import TableRow, Weight, aside, relabelled, times, without
-
-register(
-    __name__,
-    Decoder("qwen2_5_omni_text", "The text part of Qwen2.5-Omni: Qwen2 with other defaults.",
-            3584, 18944, 28, 28, 152064, kv_heads=4, bias=True, o_bias=False, ignore=QWEN_WINDOW),
-    Decoder("qwen3_omni_moe_text", "The text part of Qwen3-Omni: Qwen3 MoE with other defaults.",
-            2048, 18944, 28, 28, 3584, kv_heads=4, bias=ATTENTION_BIAS, qk_norm="heads",
-            ignore=("use_qk_norm", "shared_expert_intermediate_size", *QWEN_WINDOW),
-            experts=Experts((LOCAL, 128), (CHOSEN, 8), (WIDTH, 768), dense=qwen_dense)),
-)  # fmt: skip
 
 #: Keys that place sound and images in time, and words for the talker.
 _MARKS = ("seconds_per_chunk", "position_id_per_seconds", "spatial_merge_size", "accept_hidden_layer", "speaker_id")

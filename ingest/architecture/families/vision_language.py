@@ -10,8 +10,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ingest.architecture.families.decoders import ATTENTION_BIAS, Decoder, Experts
-from ingest.architecture.families.moe import CHOSEN, LOCAL, QWEN_WINDOW, ROUTED, WIDTH, qwen_dense
 from ingest.architecture.families.vision_encoders import (
     SO400M,
     TOWER_NAMES,
@@ -166,23 +164,6 @@ def _two_products(config: ModelConfig, width: int, text: int, bias: bool, layers
         config.integer("vision_feature_layer", low=-MAX_NUMBER)
     return products("projector", width * layers, text, text, bias=bias)
 
-
-register(
-    __name__,
-    Decoder("qwen2_vl_text qwen2_5_vl_text", "The text part of Qwen2-VL: Qwen2 with other defaults.",
-            8192, 29568, 80, 64, 152064, kv_heads=8, bias=True, o_bias=False, ignore=QWEN_WINDOW),
-    Decoder("qwen3_vl_text", "The text part of Qwen3-VL: Qwen3 with other defaults.",
-            4096, 22016, 32, 32, 151936, kv_heads=32, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads"),
-    Decoder("qwen3_vl_moe_text", "The text part of Qwen3-VL MoE: Qwen3 MoE with other defaults.",
-            2048, 5632, 24, 16, 151936, kv_heads=16, head_width=128, bias=ATTENTION_BIAS, qk_norm="heads",
-            experts=Experts((LOCAL, 60), (CHOSEN, 4), (WIDTH, 1408), dense=qwen_dense)),
-    Decoder("glm4v_text", "The text part of GLM-4.1V: GLM-4 with norms after each part.",
-            4096, 13696, 40, 32, 151552, kv_heads=2, bias=True, o_bias=False, norms=4),
-    Decoder("glm4v_moe_text", "The text part of GLM-4.5V: GLM-4.5 without head norms.",
-            4096, 10944, 46, 96, 151424, kv_heads=8, bias=("attention_bias", True), o_bias=False,
-            ignore=("use_qk_norm", "num_nextn_predict_layers"),
-            experts=Experts((ROUTED, 128), (CHOSEN, 8), (WIDTH, 1408), ("n_shared_experts", 1, 0), dense=1)),
-)  # fmt: skip
 
 register(__name__, *(Wrapper(names, **said) for names, said in table_beside(__file__, "wrappers.yaml").items()))
 
