@@ -189,20 +189,18 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
 
 def _accepted(command: str, behind: Sequence[str]) -> tuple[list[str], str]:
     """The words behind a command by its own names, and what to say of the options for which it has none."""
-    asked, kept, left = command_of(command), list[str](), ""
+    asked, kept, left, is_kept = command_of(command), list[str](), "", True
     names = {name for one in asked.params for name in one.opts}
-    is_kept = True
     for word in behind:
         option, equals, value = word.partition("=")
-        if not word.startswith("--") or option in names or hasattr(asked, "commands"):
-            kept += [word] if is_kept or word.startswith("-") else []
-            is_kept = is_kept or word.startswith("-")
-            continue
-        needless = meant_by(f"needless of {command}", re.sub("[-_./0-9]", "", option))
-        lead = re.search("mean '(--[^' ]+)'", instead_of(option, that_take(value, asked), value)) if not needless else None
-        is_kept = lead is not None
-        kept += [f"{lead[1]}{equals}{value}"] if lead is not None else []
-        left += "" if is_kept else f" {option}: {needless[0]}" if needless else f" `ingest {command}` has no {option}"
+        said, meant = f" `ingest {command}` has no {option}", option
+        if word.startswith("--") and option not in names and not hasattr(asked, "commands"):
+            needless = meant_by(f"needless of {command}", re.sub("[-_./0-9]", "", option))
+            lead = re.search("mean '(--[^' ]+)'", "" if needless else instead_of(option, that_take(value, asked), value))
+            said, meant = f" {option}: {needless[0]}" if needless else said, lead[1] if lead else ""
+            left += "" if meant else said
+        is_kept = bool(meant) if word.startswith("-") else is_kept
+        kept += [f"{meant}{equals}{value}"] if is_kept else []
     return kept, left
 
 
@@ -364,7 +362,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     exact = begun and bool(meant_by("quantities", spelt[0]))  # `--nproc_per_node 8` is no `--gpus 8`, as `nproc` is
     unmeant = unfit or exact or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
     if is_quantity(quantity) and "--set" in known and unmeant:
-        number = value if value[:1].isdigit() else next((f"{one}B" for one in meant_by("bytes of an element", value.lower())), "VALUE")
+        widths = [f"{one}B" for one in meant_by("bytes of an element", value.lower())]
+        number = value if value[:1].isdigit() else next(iter(widths), "VALUE")
         return _line(option, f"--set {quantity}={number}")
     every = [name for one in ctx.command.params for name in one.opts]
     for meant in _meant(spelt) if value else ():  # `--quantization awq` are `--weight-bits 4`
@@ -400,7 +399,8 @@ def _with_value(said: str, ctx: click.Context | None) -> str:
     given = any(one == theirs and not after.startswith("-") for one, after in pairwise(words))
     if ctx is None or given or any(one.startswith(f"{theirs}=") for one in words):
         return said
-    options = {name: one for one in ctx.command.params if isinstance(one, click.Option) and not one.is_flag for name in one.opts}
+    taking = [one for one in ctx.command.params if isinstance(one, click.Option) and not one.is_flag]
+    options = {name: one for one in taking for name in one.opts}
 
     def typed(lead: re.Match[str]) -> str:
         if lead[1] not in options:
