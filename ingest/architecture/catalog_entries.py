@@ -77,10 +77,10 @@ def _of_structure(source: str, catalog: Catalog, sequence_length: float | None) 
     made, length = architecture.describe(source, catalog), sequence_length or USUAL_SEQUENCE
     if made.model_type in _SEEN:
         return _seen_or_heard(made, Path(source), sequence_length)
-    if source.endswith((".json", ".yaml", ".yml")) and (entry := _entry_of(made, catalog)) is not None:
-        # Its samples, their FLOPs and bytes; a data set is that of a run, and not of a structure.
-        own = vars(at_length(entry, sequence_length, catalog)) | {"id": made.id, "name": made.id, "structure": made.id}
-        return Model(**{**own, "path": Path(source), "dataset_samples": None, "missing": {**entry.missing, **_NO_DATASET}})
+    if (entry := entry_of(made, source, catalog)) is not None:
+        # Its samples, their FLOPs and bytes, its rates; a data set is that of a run, and not of a structure.
+        lost = {"dataset_samples": None, "missing": {**entry.missing, **_NO_DATASET}}
+        return Model(**{**vars(entry), "name": made.id, **lost})
     rows, note = f"rows of {made.id}", _NOTE.format(length=length)
     text, family = bool(made.vocabulary) or made.basis != "family", _class_of(made)
     why = made.missing.get("multiply_adds_per_token") or ("" if text else _UNSEEN)
@@ -118,16 +118,21 @@ def _of_structure(source: str, catalog: Catalog, sequence_length: float | None) 
     )
 
 
-def _entry_of(made: Architecture, catalog: Catalog) -> Model | None:
-    """The entry of a language model by sequences that has these weights and attends alike; None where none has."""
+def entry_of(made: Architecture, source: str, catalog: Catalog) -> Model | None:
+    """The entry of a model with the weights of a file or a name of the hub, and that attends alike; None where none has."""
 
-    def by_structure() -> dict[object, Model]:
-        entries = [catalog.get(Model, name) for name in catalog.ids(Model.kind) if name in catalog.ids(Structure.kind)]
-        read = [one for one in entries if one.family == "llm" and one.sample_unit == "sequence"]
-        own = [architecture.describe(one.id, catalog) for one in read]
-        return {(rows.weights, rows.attentions): one for rows, one in zip(own, read, strict=True)}
+    if is_numbers(source):
+        return None  # numbers leave open what a release settles
+    named = (catalog.get(Model, name) for name in catalog.ids(Model.kind) if name in catalog.ids(Structure.kind))
+    near = (one for one in named if one.parameters is None or abs(one.parameters.value / made.parameters - 1) < 0.1)
+    own = ((one, architecture.describe(one.id, catalog)) for one in near)
+    return next((one for one, rows in own if (rows.weights, rows.attentions) == (made.weights, made.attentions)), None)
 
-    return catalog.once("entries by structure", by_structure).get((made.weights, made.attentions))
+
+def taken_for(source: str, entry: Model) -> str:
+    """The line that says what an answer about a file or a name takes from the entry of a model with its structure."""
+    name = Path(source).name if source.endswith((".json", ".yaml", ".yml")) else source
+    return f"{name} has the structure of {entry.id}: its published rates, optimizer and layout apply"
 
 
 _NO_DATASET = {"dataset_samples": "its structure states no data set"}

@@ -296,7 +296,7 @@ class Catalog:
         """Why a name is no entry: what it could be, or what is near."""
         singular = {"families": "family", "corpora": "corpus"}.get(kind, kind.removesuffix("s"))
         shown = f"'{name}'" if name.isprintable() else brief(name)
-        if meant.slice:
+        if meant.slice and kind in ("nodes", "gpus"):
             return f"{shown} is a slice of a GPU, expected the whole GPU: {listed(meant.possible or meant.near or ['an id'])}"
         if kind in ("nodes", "gpus", "models", "storage") and (device := self.device(name, kind)):
             return f"{shown} {device}"

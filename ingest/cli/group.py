@@ -177,14 +177,31 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     others = "" if meant_by("filling", plain) else next(iter(called), "")
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
         behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
-        behind = behind if meant.split()[0] in known else []
         asked = [one.partition("=")[0] for one in rest if one.startswith("--")]
         if meant in OF_A_SITE and not is_file and rest:  # its words are those of a site that no file has yet
             if not asked or not {*asked} <= {*that_take("", command_of("plan"))}:
                 return f"no such command '{word}'; {elsewhere()['of a site']['']}"
             meant = "plan --new"
-        return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?"
+        behind, left = _accepted(meant.split()[0], behind) if meant.split()[0] in known else ([], "")
+        return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?{left}"
     return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
+
+
+def _accepted(command: str, behind: Sequence[str]) -> tuple[list[str], str]:
+    """The words behind a command by its own names, and what to say of the options for which it has none."""
+    asked, kept, left, is_kept = command_of(command), list[str](), "", True
+    names = {name for one in asked.params for name in one.opts}
+    for word in behind:
+        option, equals, value = word.partition("=")
+        said, meant = f" `ingest {command}` has no {option}", option
+        if word.startswith("--") and option not in names and not hasattr(asked, "commands"):
+            needless = meant_by(f"needless of {command}", re.sub("[-_./0-9]", "", option))
+            lead = re.search("mean '(--[^' ]+)'", "" if needless else instead_of(option, that_take(value, asked), value))
+            said, meant = f" {option}: {needless[0]}" if needless else said, lead[1] if lead else ""
+            left += "" if meant else said
+        is_kept = bool(meant) if word.startswith("-") else is_kept
+        kept += [f"{meant}{equals}{value}"] if is_kept else []
+    return kept, left
 
 
 def _apart(command: str, behind: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -345,7 +362,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
     exact = begun and bool(meant_by("quantities", spelt[0]))  # `--nproc_per_node 8` is no `--gpus 8`, as `nproc` is
     unmeant = unfit or exact or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
     if is_quantity(quantity) and "--set" in known and unmeant:
-        number = value if value[:1].isdigit() else next(iter(meant_by("bytes of an element", value.lower())), "VALUE")
+        widths = [f"{one}B" for one in meant_by("bytes of an element", value.lower())]
+        number = value if value[:1].isdigit() else next(iter(widths), "VALUE")
         return _line(option, f"--set {quantity}={number}")
     every = [name for one in ctx.command.params for name in one.opts]
     for meant in _meant(spelt) if value else ():  # `--quantization awq` are `--weight-bits 4`
@@ -365,12 +383,33 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         return _line(option, "' or '".join(taking_it[:2]))
     anywhere = {one for each in taking.values() for one in each}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, anywhere, whole=True)):
-        others = [f"`ingest {name}`" for name, each in taking.items() if meant in each]
+        words = {f"`ingest {name}`": each[meant] for name, each in taking.items() if meant in each}
+        others = [name for name, each in words.items() if meant == option or not (value and each) or value in each]
         if others:
             them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
     listing = next(name for name in ("--help-all", "--help") if name in (*known, "--help"))
     return f"{said}; `{ctx.command_path} {listing}` lists them"
+
+
+def _with_value(said: str, ctx: click.Context | None) -> str:
+    """A line whose leads can be typed: an option that takes a value has one behind it, unless the one it stands for has."""
+    words = [] if ctx is None else [*ctx.meta.get(_WORDS, []), "-"]
+    theirs = said.partition("'")[2].partition("'")[0]
+    given = any(one == theirs and not after.startswith("-") for one, after in pairwise(words))
+    if ctx is None or given or any(one.startswith(f"{theirs}=") for one in words):
+        return said
+    taking = [one for one in ctx.command.params if isinstance(one, click.Option) and not one.is_flag]
+    options = {name: one for one in taking for name in one.opts}
+
+    def typed(lead: re.Match[str]) -> str:
+        if lead[1] not in options:
+            return lead[0]
+        own, on = _taking("true", "refused", [lead[1]], lead[1])
+        return on.split("'")[1] if own else f"{lead[1]} {options[lead[1]].make_metavar(ctx).partition('[')[0]}"
+
+    line, mean, leads = said.partition("did you mean ")
+    return line + mean + re.sub("(?<=')(--[a-z-]+)(?=')", typed, leads)
 
 
 def _example(ctx: click.Context | None) -> str:
@@ -427,7 +466,9 @@ class Commands(click.Group):
                 raise click.UsageError(f"{option}: found '{both[0]}' and '{said}', expected one of them{instead}")
             option, equals, value = word.partition("=")
             if equals and re.fullmatch("-[a-z]{2,}", option):  # `-out=plan.json` is no `-o ut=plan.json`
-                raise click.UsageError(f"found '{word}', expected two dashes before a word; did you mean '-{word}'?")
+                meant = re.search("mean '(--[^' ]+)'", instead_of(f"-{option}", that_take(value, command_of(args[0])), value))
+                instead = f"{f'-{option}' if meant is None else meant[1]}={value}"
+                raise click.UsageError(f"found '{word}', expected two dashes before a word; did you mean '{instead}'?")
             if not word:
                 place = before if before.startswith("-") and before != "--" else args[0]
             elif option.startswith("--") and equals and not value:
@@ -492,7 +533,7 @@ def run() -> int:
             # The help of a command with few options lists every one.
             click.echo(error.ctx.get_help())
             return 0
-        code = refuse(_no_such_option(error.option_name, error.ctx), code=2)
+        code = refuse(_with_value(_no_such_option(error.option_name, error.ctx), error.ctx), code=2)
     except click.MissingParameter as error:
         lacking = error.param
         metavar = lacking.make_metavar(error.ctx) if lacking and error.ctx else ""

@@ -78,16 +78,8 @@ class BriefCommand(click.Command):
         super().__init__(name, **{**settings, "help": settings.get("help") or HELP.get(str(name))})
         if name in USUAL:
             several = sum(isinstance(one, click.Option) for one in self.params) + 2  # with the two of help
-            self.params.append(
-                click.Option(
-                    ["--help-all"],
-                    is_flag=True,
-                    is_eager=True,
-                    expose_value=False,
-                    callback=_help_of_all,
-                    help=f"Show all {several} options and exit.",
-                )
-            )
+            said: dict[str, Any] = {"help": f"Show all {several} options and exit.", "callback": _help_of_all}
+            self.params.append(click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, **said))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the options in a help text."""

@@ -173,10 +173,10 @@ def _table(section: Section, width: int | None, paint: Paint) -> list[str]:
     shown = [section.columns, *section.rows] if any(section.columns) else list(section.rows)
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     if not section.folded or width is None or sum(widths) + 2 * len(widths) <= width:
-        fitting = _fitting(widths, width)
+        fitting = _fitting(widths, width, shown)
         return [line for row in shown for line in _row_lines(row, fitting, paint)]
     kept = len(section.columns) - section.folded
-    fitting = _fitting(widths[:kept], width, shown)
+    fitting = _fitting(widths[:kept], width, shown, folded=True)
     lines = [*_row_lines(section.columns[:kept], fitting, paint)]
     for row in section.rows:
         lines += _row_lines(row[:kept], fitting, paint)
@@ -186,17 +186,18 @@ def _table(section: Section, width: int | None, paint: Paint) -> list[str]:
     return lines
 
 
-def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]] = ()) -> list[int]:
+def _fitting(widths: list[int], width: int | None, rows: Sequence[Sequence[str]], *, folded: bool = False) -> list[int]:
     """The widths that columns would have for a terminal of a width, none below eight.
 
-    The `rows` stay on one line as far as possible, and their words whole; without them the widest column gives way first.
+    The words of the `rows` stay whole as far as possible. The widest column gives way first; beside folded columns, rows stay
+    on one line.
     """
     fitting = list(widths)
     room = (width or sum(widths) + 2 * len(widths)) - 2 * len(widths)
     words = [max((len(word) for row in rows for word in row[column].split()), default=0) for column in range(len(widths))]
 
     def price(column: int) -> tuple[int, int]:
-        return sum(len(row[column]) >= fitting[column] for row in rows), -fitting[column]
+        return sum(len(row[column]) >= fitting[column] for row in rows if folded), -fitting[column]
 
     for floors in ([max(8, one) for one in words], [8] * len(widths)):
         while sum(fitting) > room and (giving := [at for at, size in enumerate(fitting) if size > floors[at]]):

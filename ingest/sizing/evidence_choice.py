@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ingest.architecture.catalog_entries import at_length
+from ingest.architecture.catalog_entries import at_length, taken_for
 from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
@@ -106,6 +107,9 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         # What numbers leave open decides bytes and FLOPs of a token, as do layers that a name does not tell.
         notes = model_structure(str(job.model), catalog).notes
         level = level._replace(warnings=(*level.warnings, *notes))
+    named = str(job.model)
+    if own is not None and own.path != Path(named) and catalog.canonical("models", catalog.model_id(named)) != own.id:
+        level = level._replace(warnings=(*level.warnings, taken_for(named, own)))
     return RateBasis(job, model, gpu, node, guidance, rates, precision, level, ladder, common, by_user(job.settings))
 
 

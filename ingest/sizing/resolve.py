@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ingest import architecture
-from ingest.architecture.catalog_entries import model_of
+from ingest.architecture.catalog_entries import entry_of, model_of, taken_for
 from ingest.architecture.structure import is_numbers
 from ingest.catalog.device_names import counted
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
@@ -137,7 +137,9 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
         counted = derived(model.parameters_trained, f"counted over the weights of {source}")
         name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())
         known = catalog.get(Model, name) if name in catalog.ids(Model.kind) else None
-        return ModelSize(known.name if known else model.id, {"parameters": counted}, model, known)
+        if known is None and (known := entry_of(model, source, catalog)) is not None:
+            model = replace(model, notes=(*model.notes, taken_for(written, known)))
+        return ModelSize(known.name if known and known.id == name else model.id, {"parameters": counted}, model, known)
     entry = catalog.get(Model, source)
     if entry.parameters is None and "parameters" not in settings:
         why = f"the parameters of {entry.id} are not known: give its config.json"

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -339,3 +340,14 @@ def test_guesses_get_an_answer_or_the_line_that_leads_there(run, line, code, sai
     found = run(*line.split())
     assert found.code == code
     assert said in (found.refusal if code else found.out)
+    for lead in re.findall("mean '((?:ingest|--).*?)'(?: or|[?])", found.refusal if code else ""):
+        # What is suggested is taken: the next refusal is about a value that the user wrote, or about what is missing still.
+        command, *given = shlex.split(lead)
+        if command != "ingest":
+            theirs = found.refusal.split("'")[1]
+            words = line.replace(f"{theirs}=", f"{theirs} ").split()
+            at = words.index(theirs) if theirs.startswith("-") and theirs in words else len(words)
+            given = [*words[:at], command, *given, *words[at + 1 + len(given) :]]
+        asked = run(*given)
+        wrong = re.search("no such (?:option|command) '(.+?)'|requires an argument", asked.refusal if asked.code else "")
+        assert not wrong or (command != "ingest" and wrong[1] in words), (lead, asked.refusal)

@@ -87,7 +87,7 @@ $.Catalog = (() => {
       const { UsageError, listed, nearest, unknown } = $.modules["ingest.errors"];
       const singular = { families: "family", corpora: "corpus" }[kind] ?? kind.replace(/s$/, "");
       const known = [...this.ids(kind), ...Object.keys(data.catalogs.aliases[kind] ?? {}), ...(kind === "models" ? data.structures : [])], meant = this.meaning(kind, name);
-      if (meant.slice) return new UsageError(`'${name}' is a slice of a GPU, expected the whole GPU: ${[...(meant.possible.length ? meant.possible : meant.near)].join(", ")}`);
+      if (meant.slice && ["nodes", "gpus"].includes(kind)) return new UsageError(`'${name}' is a slice of a GPU, expected the whole GPU: ${[...(meant.possible.length ? meant.possible : meant.near)].join(", ")}`);
       if (meant.possible.length) return new UsageError(`${singular} '${name}' could be ${listed(meant.possible)}${meant.possible.length === 1 ? ", or one not listed" : ""}: name one`);
       const three = kind === "models" ? this.releases.hint(name) : "", near = nearest(name, known, { gpus: 2, nodes: 2, models: 1 }[kind] ?? 0);
       if (three && (!near || /\d|[/]/.test(name))) return new UsageError(three);
