@@ -30,7 +30,7 @@ _WRAPPINGS = (
     r"(?:\d[\d.]* ){2,}(nvidia .+)",  # columns of figures before a name
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
     r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
-    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?:.*\[amd/ati\] )?(?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
+    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?:.*ati\] )?(?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
     r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
     r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
     r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
