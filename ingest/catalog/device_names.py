@@ -17,13 +17,14 @@ _LABELS = (
     r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
     r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
+    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features?)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
 )
 #: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
     r"(?:.*[,{ =])?(?:modelname|type)=([a-z][^,}=]+?)(?:[,}].*)?",  # exporters of metrics, gcloud
+    r"huawei\.com/(ascend910[bc]\w*)(?: ?[:=] ?\d+)?",
     r"(?:.*/)?(mig-\d+g\.\d+gb)(?:\.shared)? ?[:=] ?\d+",  # resources of Kubernetes
     r"\d+ ?\(((?:nvidia|grid) .+)\)",  # types of virtual GPUs
     r"(?:.*[:\] ] ?)?gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
@@ -38,9 +39,10 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-])*[a-z]*(?:series|model|name|type|kind|size|sku|shape) ?[:=|] ?(.+)",  # vmSize: …
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape) ?[:=|] ?(.+)",  # vmSize: …
     r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
-    r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
+    # PyTorch, TensorFlow, llama.cpp
+    r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| -| \() ?(?:pci|compute|gfx|sm |\d+ mib).*)?",
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"(?:\d+ |(?=nvidia ))([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
@@ -68,7 +70,9 @@ _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+_SLICE = (
+    r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:[ _-]invalid)?|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+)
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
@@ -111,7 +115,7 @@ def plain(name: str) -> str:
 
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
-    found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    found = " ".join(re.sub("[\"'`]|\\s#.*", "", name.lower()).split()).strip(" ,;|")
     found = re.sub(r".*_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     if unnamed := re.fullmatch(_ID, found):
         makers = re.findall(r"nvidia|intel|amd|habana|1da3:", found)[:1]
@@ -256,7 +260,8 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     inner, form = unwrapped(name), re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     formed = re.fullmatch(_INSTANCE, inner) or (node and not re.match("nvidia|amd|tesla", inner))  # those are cards
-    parts = words_of(re.sub(_BESIDE, " ", inner)) if formed else []
+    sized = re.sub(r"[._-](\d{2,3})(?=x\d{1,2}$)", r" \1gb ", inner)  # hgx-a100-80x4
+    parts = words_of(re.sub(_BESIDE, " ", sized)) if formed else []
     pairs = zip(["", *parts], parts, strict=False)  # a letter or figure alone is part of the word before it: `gaudi 3`
     kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
     return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""
