@@ -39,10 +39,10 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape) ?[:=|] ?(.+)",  # vmSize: …
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape) ?[:=|] ?(.+)",
     r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
     # PyTorch, TensorFlow, llama.cpp
-    r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| -| \() ?(?:pci|compute|gfx|sm |\d+ mib).*)?",
+    r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| [-(]) ?(?:pci|comp|gfx|sm |\d+ mib).*)?",
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
     r"(?:\d+ |(?=nvidia ))([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
@@ -88,6 +88,7 @@ _BESIDE = (
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
             "grid", "r", "tm", "mem", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
+MOST_WAYS = 8  # that a name may offer: features of a constraint, or products of one die
 _MAKERS = {"amd", "aws", "google", "huawei", "intel", "nvidia"}
 
 
@@ -182,7 +183,7 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if len(ways := re.split(r" / | ?\| ?", inner)) > 1:
+    if 1 < len(ways := re.split(r" / | ?\| ?", inner)) <= MOST_WAYS:
         each = [meaning(f"gpu:{one}" if label else one, known) for one in ways]
         if all(one.entry or one.possible for one in each):
             found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
