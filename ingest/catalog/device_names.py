@@ -10,26 +10,28 @@ from typing import NamedTuple
 
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
 _LABELS = (
-    r"(?:.*[ ,;])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()]*)(?:[:=]\d+)?(?:\(.*\))?",  # gpu:h100:8
+    r"(?:.*[ ,;|])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()|]*)(?:[:=]\d+)?(?:[(,;|].*)?",  # gpu:h100:8
     r"(?:.*[ :,=])?(?:g|gpu_?)(?:model|type|name)[=:]([a-z][^:, ]*).*",  # PBS, LSF, Grid Engine and features
     r".*\bname=[ghntx]pu type=([^ ]+).*",  # gres.conf and slurmd -G
     r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
     r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
     r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^|()\[\]]*)",
+    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features?)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
 )
 #: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (
     r"(?:.*[,{ =])?(?:modelname|type)=([a-z][^,}=]+?)(?:[,}].*)?",  # exporters of metrics, gcloud
+    r"huawei\.com/(ascend910[bc]\w*)(?: ?[:=] ?\d+)?",
     r"(?:.*/)?(mig-\d+g\.\d+gb)(?:\.shared)? ?[:=] ?\d+",  # resources of Kubernetes
     r"\d+ ?\(((?:nvidia|grid) .+)\)",  # types of virtual GPUs
-    r"gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
+    r"(?:.*[:\] ] ?)?gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
+    r"(?:\d[\d.]* ){2,}(nvidia .+)",  # columns of figures before a name
     r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
     r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
-    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
+    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?:.*ati\] )?(?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
     r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
     r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
     r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
@@ -37,11 +39,12 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ _-])*[a-z]*(?:series|model|name|type|kind|size|sku|shape) ?[:=|] ?(.+)",  # vmSize: …
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape) ?[:=|] ?(.+)",
     r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
-    r"(?:cuda|device): ?\d+,? (?:name: )?\(?([^()]+?)\)?(?:, pci.*)?",  # PyTorch, TensorFlow
+    # PyTorch, TensorFlow, llama.cpp
+    r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| [-(]) ?(?:pci|comp|gfx|sm |\d+ mib).*)?",
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
-    r"\d+ ([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
+    r"(?:\d+ |(?=nvidia ))([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
     r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
     r"(.+?) \(?[x×*] ?\d{1,3}\)?",
     r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
@@ -60,14 +63,14 @@ _VIRTUAL = r"((?:nvidia |grid )*[a-z][a-z0-9]+(?:[ -]ada)?)-(\d{1,3})[abcq]\d?(?
 _JOINED = (
     r"(rtx)(pro)(\d*)|(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})"
     r"|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
-    r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
-    r"|\d{1,2}x(\d{2,3}gb?)|(nvidia)(tesla)?([a-z]+\d+[a-z]*)"
+    r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)(pcie)?|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
+    r"|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
@@ -82,6 +85,9 @@ _BESIDE = (
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
             "grid", "r", "tm", "mem", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
+
+MOST_WAYS = 8  # that a name may offer: features of a constraint, or products of one die
+_MAKERS = {"amd", "aws", "google", "huawei", "intel", "nvidia"}
 
 
 class Pattern(NamedTuple):
@@ -108,10 +114,11 @@ def plain(name: str) -> str:
 
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
-    found = " ".join(re.sub("[\"']|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    found = " ".join(re.sub("[\"'`]|\\s#.*", "", name.lower()).split()).strip(" ,;|")
     found = re.sub(r".*_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     if unnamed := re.fullmatch(_ID, found):
-        found = " ".join([*re.findall(r"nvidia|intel|amd|habana", found)[:1], "pci", unnamed[1] or unnamed[2]])
+        makers = re.findall(r"nvidia|intel|amd|habana|1da3:", found)[:1]
+        found = " ".join([*makers, "pci", unnamed[1] or unnamed[2]]).replace("1da3:", "habana")
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = next(filter(None, whole.groups()), "").strip()
@@ -131,12 +138,17 @@ def counted(name: str) -> int:
     return int(found[1] or found[2]) if found else 0
 
 
+def _parts(word: str) -> list[str]:
+    """The parts of a word that joins several."""
+    joined = re.fullmatch(_JOINED, word)
+    return [part for one in joined.groups() if one for part in _parts(one)] if joined else [word]
+
+
 def words_of(name: str) -> list[str]:
     """The words of a name, joined ones apart, a size and its unit together."""
     words: list[str] = []
     for word in re.findall(r"[a-z0-9]+", re.sub(_COUNTS, "", name.lower())):
-        joined = re.fullmatch(_JOINED, word)
-        for part in [one for one in joined.groups() if one] if joined else [word]:
+        for part in _parts(word):
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
             if size:
                 words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
@@ -169,8 +181,11 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if len(ways := inner.split(" / ")) > 1 and all(each := [meaning(one, known).entry for one in ways]):
-        return Meaning(each[0]) if len({*each}) == 1 else Meaning("", tuple(dict.fromkeys(each)))
+    if 1 < len(ways := re.split(r" / | ?\| ?", inner)) <= MOST_WAYS:
+        each = [meaning(f"gpu:{one}" if label else one, known) for one in ways]
+        if all(one.entry or one.possible for one in each):
+            found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
+            return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
@@ -184,7 +199,7 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     near: dict[str, int] = {}
     for one in known:
         said = {_label(word, one.known) for word in words}
-        shared = said & one.needed
+        shared, named = said & one.needed, said - _MAKERS
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
         if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
@@ -192,7 +207,7 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         if not said <= one.known:
             if all(re.fullmatch(_VERSION, word) for word in said & one.known):
                 continue
-            rank = 4 * len(shared) + len(said & one.known) - len(one.needed - said)
+            rank = 4 * len(named & one.needed) + len(said & one.known) - len(one.needed - named)
             near[one.entry] = max(near.get(one.entry, rank), rank)
         elif one.needed <= said:
             exact.append(one)
@@ -218,15 +233,15 @@ def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
     import difflib
 
     ranks: dict[str, int] = {}
-    makers = {"amd", "aws", "google", "huawei", "intel", "nvidia"} & {*words}
+    makers = _MAKERS & {*words}
     told = [one for one in words if re.search(r"[a-z]\d|\d[a-z]|\d{3}", one) and not re.fullmatch(f"{_MEMORY}|{_VERSION}", one)]
-    for word in told:
-        for one in (one for one in known if makers <= one.known):
+    for one in (one for one in known if makers <= one.known):
+        for word in told:
             # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
-            for other in (other for other in one.needed if other.isdecimal() == word.isdecimal()):
-                rank = round(100 * difflib.SequenceMatcher(None, word, other).ratio())
-                if rank >= 75:
-                    ranks[one.entry] = max(ranks.get(one.entry, 0), rank + 100 * len({*words} & one.known))
+            others = [other for other in one.needed if other.isdecimal() == word.isdecimal()]
+            if found := difflib.get_close_matches(word, others, 1, 0.75):
+                rank = round(100 * difflib.SequenceMatcher(None, word, found[0]).ratio())
+                ranks[one.entry] = max(ranks.get(one.entry, 0), rank + 100 * len({*words} & one.known))
     return ranks
 
 
@@ -244,7 +259,8 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     inner, form = unwrapped(name), re.compile(rf"{_SIZE}|{_FORM}|hbm\w+|nvlink").fullmatch
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     formed = re.fullmatch(_INSTANCE, inner) or (node and not re.match("nvidia|amd|tesla", inner))  # those are cards
-    parts = words_of(re.sub(_BESIDE, " ", inner)) if formed else []
+    sized = re.sub(r"[._-](\d{2,3})(?=x\d{1,2}$)", r" \1gb ", inner)  # hgx-a100-80x4
+    parts = words_of(re.sub(_BESIDE, " ", sized)) if formed else []
     pairs = zip(["", *parts], parts, strict=False)  # a letter or figure alone is part of the word before it: `gaudi 3`
     kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
     return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""

@@ -302,7 +302,8 @@ class Catalog:
             return f"{shown} {device}"
         if kind in ("nodes", "gpus") and name.isdecimal():
             return f"{singular} {shown} is a number, expected an id; `{kind}` takes how many there are"
-        outside = [one for one in self.patterns["outside"] if one.needed <= {*words_of(unwrapped(name))}]
+        said = {*words_of(unwrapped(name))}
+        outside = [one for one in self.patterns["outside"] if one.needed <= said]
         if kind in (Gpu.kind, Node.kind) and not outside and (not meant.possible or (kind == Node.kind and labelled(name))):
             told = self.meaning(Gpu.kind, told_in(name, self.patterns[Gpu.kind], kind == Node.kind))
             if held := (told.entry,) if told.entry else told.possible:

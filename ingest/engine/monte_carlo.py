@@ -1,4 +1,4 @@
-"""Percentiles of the requirements of a site: the tree of steps, run again on seeded draws of its uncertain inputs.
+"""Percentiles of the requirements of a site: the tree of steps as arrays, run again on seeded draws of its uncertain inputs.
 
 Each quantity with a range is drawn from a split log-normal distribution: its median is the typical value, its P10 the low
 end and its P90 the high end. Draws are independent; one catalog value is one draw, wherever it is used.
@@ -8,12 +8,25 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from ingest.engine.derivation_graph import ArrayTree, gather
-from ingest.engine.ranges import Uncertain
-from ingest.engine.registry import INPUTS
+import numpy
+
+from ingest.engine.derivation_graph import gather
+from ingest.engine.ranges import Tree, Uncertain
+from ingest.engine.registry import INPUTS, Formula, Step, value_of
+from ingest.engine.value import Input
+
+#: Results of one tree: each is a bit of a whole number.
+MOST_RESULTS = 63
+
+_inputs_of: Callable[[Step], tuple[Step, ...]] = itemgetter(Step._fields.index("inputs"))
+_formula_of: Callable[[Step], Formula | None] = itemgetter(Step._fields.index("formula"))
+
 
 #: P90 of the standard normal distribution.
 Z90 = 1.2815515655446004
@@ -29,6 +42,163 @@ FEWEST_DRAWS = 100
 FEWEST_TOGETHER = 8
 #: Share of a requirement below which an input has no effect on it: the noise of differences between large numbers
 SMALLEST_EFFECT = 1e-6
+
+
+class ArrayTree(Tree):
+    """Results with all the steps that they rest on, as arrays: an entry for each step, or for each pair."""
+
+    @cached_property
+    def places(self) -> dict[Step, int]:
+        """The position of each step."""
+        return dict(zip(self.order, range(len(self.order)), strict=True))
+
+    def placed(self, steps: Iterable[Step]) -> Any:
+        """The positions of some steps."""
+        return numpy.fromiter(map(self.places.__getitem__, steps), numpy.int64)
+
+    @cached_property
+    def formulas(self) -> list[Formula | None]:
+        """The formula of each step; None where it is given, or was simulated from its inputs."""
+        return [*map(_formula_of, self.order)]
+
+    @cached_property
+    def computed(self) -> Any:
+        """Whether a formula yields each step."""
+        return numpy.fromiter((formula is not None for formula in self.formulas), bool, len(self.order))
+
+    @cached_property
+    def numbers(self) -> Any:
+        """The value of each step; not a number where it is a column or a text."""
+        found = (value if isinstance(value, (float, int)) else math.nan for value in map(value_of, self.order))
+        return numpy.fromiter(found, float, len(self.order))
+
+    @cached_property
+    def counts(self) -> Any:
+        """How many inputs each step has."""
+        return numpy.fromiter(map(len, map(_inputs_of, self.order)), numpy.int64, len(self.order))
+
+    @cached_property
+    def firsts(self) -> Any:
+        """The first pair of each step."""
+        return self.counts.cumsum() - self.counts
+
+    @cached_property
+    def parts(self) -> Any:
+        """The input of each pair."""
+        return self.placed(chain.from_iterable(map(_inputs_of, self.order)))
+
+    @cached_property
+    def users(self) -> Any:
+        """The step of each pair."""
+        return numpy.repeat(numpy.arange(len(self.order)), self.counts)
+
+    @cached_property
+    def levels(self) -> Any:
+        """The longest way from each step to one that rests on none."""
+        found, level = numpy.zeros(len(self.order), numpy.int16), 0
+        while len(pairs := numpy.flatnonzero(found[self.parts] == level)):
+            level += 1
+            found[self.users[pairs]] = level
+        return found
+
+    @cached_property
+    def pairs(self) -> list[Any]:
+        """The pairs of each level, the lowest first."""
+        return [*_split_by(self.levels[self.users])]
+
+    @cached_property
+    def marks(self) -> Any:
+        """Which results rest on each step: bit n for the result n."""
+        if len(self.steps) > MOST_RESULTS:
+            raise ValueError(f"{len(self.steps)} results of one tree, expected at most {MOST_RESULTS}")
+        found = numpy.zeros(len(self.order), numpy.int64)
+        for place, step in enumerate(self.steps.values()):
+            found[self.places[step]] |= 1 << place
+        for own in reversed(self.pairs):
+            numpy.bitwise_or.at(found, self.parts[own], found[self.users[own]])
+        return found
+
+    def resting_on(self, positions: Any) -> Any:
+        """Whether each step is one of these or is computed from one."""
+        found = numpy.zeros(len(self.order), bool)
+        found[positions] = True
+        for own in self.pairs if len(positions) else ():
+            found[self.users[own[found[self.parts[own]] & self.computed[self.users[own]]]]] = True
+        return found
+
+    @cached_property
+    def moving(self) -> Any:
+        """The positions of all steps that are computed from an input with a range."""
+        inputs = self.placed(step for steps in self.uncertain.values() for step in steps)
+        found = self.resting_on(inputs)
+        found[inputs] = False
+        return numpy.flatnonzero(found)
+
+    def inputs_of(self, positions: Any) -> Any:
+        """The inputs of steps of as many inputs: a row for each step, a column for each input."""
+        return self.parts[self.firsts[positions][:, None] + numpy.arange(self.counts[positions[0]])]
+
+    def alike(self, positions: Any) -> Iterator[tuple[Callable[..., Any], Any]]:
+        """By level, the lowest first, each formula of computed steps with the indices of its steps among the positions."""
+        numbered: dict[Any, int] = {}
+        kinds = numpy.full(len(self.order), -1)
+        kinds[positions] = 0
+        there = numpy.flatnonzero(kinds == 0)
+        formulas = [one.function for one in map(self.formulas.__getitem__, there.tolist()) if one is not None]
+        kinds[there] = [numbered.setdefault(one, len(numbered)) for one in formulas]
+        functions = list(numbered)
+        for own in _split_by(self.levels[positions] * len(numbered) + kinds[positions]):
+            yield functions[kinds[positions[own[0]]]], own
+
+
+class Uses:
+    """Where steps are used, among some pairs in any order."""
+
+    def __init__(self, tree: ArrayTree, pairs: Any) -> None:
+        self._pairs = pairs[numpy.argsort(tree.parts[pairs], kind="stable")]
+        self._firsts = numpy.searchsorted(tree.parts[self._pairs], numpy.arange(len(tree.order) + 1))
+
+    def of(self, positions: Any) -> tuple[Any, Any]:
+        """The pairs whose input is one of these steps: the index of the step, and the pair."""
+        counts = self._firsts[positions + 1] - self._firsts[positions]
+        shifts = numpy.repeat(self._firsts[positions] + counts - counts.cumsum(), counts)
+        return numpy.repeat(numpy.arange(len(positions)), counts), self._pairs[numpy.arange(counts.sum()) + shifts]
+
+
+def _split_by(keys: Any) -> Iterator[Any]:
+    """The indices of equal keys, the smallest key first."""
+    order = numpy.argsort(keys, kind="stable")
+    return iter(numpy.split(order, numpy.flatnonzero(numpy.diff(keys[order])) + 1) if len(order) else ())
+
+
+class Below(NamedTuple):
+    """What a step rests on."""
+
+    columns: list[Step]  # the columns, the topmost first
+    inputs: frozenset[str]  # the names of the wanted inputs
+
+
+def all_below(tree: ArrayTree, wanted: Callable[[Input], bool]) -> dict[str, Below]:
+    """What each result of a tree rests on, with the names of wanted inputs; one walk for all."""
+    marks = tree.marks
+    columns = [
+        (tree.order[place], int(marks[place]))
+        for place, formula in enumerate(tree.formulas)
+        if formula is not None and formula.function is gather
+    ]
+    named: dict[str, int] = {}
+    for place in numpy.flatnonzero(~tree.computed).tolist():
+        step = tree.order[place]
+        if step.source is not None and wanted(step.source):
+            named[step.name] = named.get(step.name, 0) | int(marks[place])
+    columns.reverse()
+    return {
+        result: Below(
+            [step for step, mark in columns if mark >> place & 1],
+            frozenset(name for name, mark in named.items() if mark >> place & 1),
+        )
+        for place, result in enumerate(tree.steps)
+    }
 
 
 class Effect(NamedTuple):
@@ -65,8 +235,6 @@ def spread(tree: ArrayTree, samples: int, seed: int) -> dict[str, tuple[float, f
     """
     if not samples or not tree.uncertain:
         return {}
-    import numpy
-
     with numpy.errstate(all="ignore"):
         found = _run(tree, {one: draw(one, samples, seed) for one in tree.uncertain}, samples)
         ends = {name: numpy.percentile(values, (10, 90)) for name, values in found.items()}
@@ -76,8 +244,6 @@ def spread(tree: ArrayTree, samples: int, seed: int) -> dict[str, tuple[float, f
 
 def _run(tree: ArrayTree, drawn: Mapping[Uncertain, Any], samples: int) -> dict[str, Any]:
     """The values of every requirement that a range reaches, over all draws; in chunks, so that memory stays small."""
-    import numpy
-
     moving = set(tree.moving.tolist())
     reached = {name: place for name, step in tree.steps.items() if (place := tree.places[step]) in moving}
     chunk = max(FEWEST_DRAWS, CHUNK_NUMBERS // max(len(moving), 1))
@@ -124,8 +290,6 @@ class Batch(NamedTuple):
 
 def _batches(tree: ArrayTree, order: Sequence[Uncertain]) -> tuple[list[Batch], Any]:
     """The moving steps in an order in which each comes after what it rests on, and where the draws of each step are."""
-    import numpy
-
     places = numpy.full(len(tree.order), FIXED)
     for table, one in enumerate(order, -len(order)):
         places[tree.placed(tree.uncertain[one])] = table * ROWS
@@ -140,8 +304,6 @@ def _batches(tree: ArrayTree, order: Sequence[Uncertain]) -> tuple[list[Batch], 
 
 def _arguments(tree: ArrayTree, function: Callable[..., Any], positions: Any, places: Any) -> list[Argument]:
     """The arguments of a batch, or one for each of its columns; none where a value is no number."""
-    import numpy
-
     if function is gather:
         parts = [tree.inputs_of(positions[row : row + 1])[0] for row in range(len(positions))]
     elif len(positions) < FEWEST_TOGETHER or numpy.isnan(tree.numbers[positions]).any():
@@ -181,8 +343,6 @@ class Column:
     ndim = 2
 
     def __init__(self, rows: Any, entries: int) -> None:
-        import numpy
-
         self.rows = rows if rows.ndim == 2 else rows[None] if entries == 1 else numpy.tile(rows, (entries, 1))
 
     def sum(self) -> Any:
@@ -214,8 +374,6 @@ class Draws:
 
     def of_batch(self, batch: Batch) -> Any:
         """The values of the steps of a batch, a row for each."""
-        import numpy
-
         function, positions, arguments = batch
         if function is gather and arguments:
             counts = self.tree.counts[positions].tolist()
@@ -229,8 +387,6 @@ class Draws:
         return [_called(function, [*map(self.of, one)]) for one in parts]
 
     def _rows(self, argument: Argument, count: int) -> Any:
-        import numpy
-
         if argument.constant is not None:
             return argument.constant
         if argument.shared is not None:
@@ -260,8 +416,6 @@ def _called(function: Callable[..., Any], values: Sequence[Any]) -> Any:
 
 def draw(one: Uncertain, samples: int, seed: int) -> Any:
     """Draws of one quantity, from a stream of its own."""
-    import numpy
-
     name, value, low, high, *_ = one
     normal = numpy.random.default_rng([seed, zlib.crc32(repr(tuple(one)).encode())]).standard_normal(samples)
     if low > 0:
@@ -280,8 +434,6 @@ def effects(tree: ArrayTree) -> dict[str, list[Effect]]:
     found: dict[str, list[Effect]] = {name: [] for name in tree.steps}
     if not tree.uncertain:
         return found
-    import numpy
-
     drawn = {one: numpy.full(2 * len(tree.uncertain), float(one.value)) for one in tree.uncertain}
     for place, one in enumerate(drawn):
         drawn[one][2 * place : 2 * place + 2] = one.low, one.high

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ingest.engine.derivation_graph import Uses, is_column
+from ingest.engine.derivation_graph import is_column
 from ingest.engine.messages import Message
+from ingest.engine.monte_carlo import Uses
 from ingest.engine.ranges import Uncertain, uncertain
 from ingest.engine.registry import INPUTS, Step, unit_of
 from ingest.errors import UsageError

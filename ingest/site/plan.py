@@ -13,10 +13,10 @@ from typing import Annotated, Any, NamedTuple, TypedDict
 from ingest.catalog.store import Catalog
 from ingest.configuration import decimal_units
 from ingest.engine import met_by
-from ingest.engine.derivation_graph import ArrayTree, QuantityRow, is_column
+from ingest.engine.derivation_graph import QuantityRow, is_column
 from ingest.engine.interactive import InteractiveResult, InteractiveResults
 from ingest.engine.messages import Message, in_site_words
-from ingest.engine.monte_carlo import Effect, effects
+from ingest.engine.monte_carlo import ArrayTree, Effect, effects
 from ingest.engine.question import option
 from ingest.engine.registry import INPUTS, Step, label_of, solve, steps_below, unit_of
 from ingest.engine.result import DataFrame, assumption, envelope, frame_of, places_of, scenarios, sources_of, why_assumed

@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import WITHOUT_GPUS, Storage
 from ingest.catalog.store import CATALOGS, Catalog, opened
 from ingest.configuration import decimal_units
-from ingest.engine.derivation_graph import ArrayTree, QuantityRow, all_below, columns_of
+from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.messages import Message, message_of, of_owner
-from ingest.engine.monte_carlo import USUAL_SAMPLES, samples_for, spread
+from ingest.engine.monte_carlo import USUAL_SAMPLES, ArrayTree, all_below, samples_for, spread
 from ingest.engine.question import filled, option
 from ingest.engine.registry import Step, label_of
 from ingest.engine.result import why_assumed

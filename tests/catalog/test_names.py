@@ -14,7 +14,7 @@ from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS, UNKNOWN, OUTSIDE, PROVIDERS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
-SEVERAL = re.compile("v100|910b|740c|xe9680|xe9680l|xe9712|xe9780|xe9785|xd670|xd685|sr680a|821ge|8125gs")
+SEVERAL = re.compile("v100l?|nvidia|aldebaran|910b|740c|xe9680|xe9680l|xe9712|xe9780|xe9785|xd670|xd685|sr680a|821ge|8125gs")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -85,9 +86,10 @@ def test_own_entries_are_completed_from_option_environment_and_file(tmp_path):
 
 def test_a_tab_at_a_prompt_completes(tmp_path):
     home = {"HOME": str(tmp_path), "TERM": "dumb", "PS1": "> ", "PATH": f"{Path(COMMAND).parent}:{os.environ['PATH']}"}
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], clean_environment(**home))
+    terminal, ends = pty.openpty()
+    words = ["bash", "--norc", "--noprofile", "-i"]  # not forked from this process, whose threads could hold a lock
+    shell = subprocess.Popen(words, env=clean_environment(**home), stdin=ends, stdout=ends, stderr=ends, start_new_session=True)
+    os.close(ends)
     try:
         os.write(terminal, b'eval "$(ingest completion bash)"; echo rea""dy\n')
         _read_until(terminal, "ready")
@@ -95,7 +97,7 @@ def test_a_tab_at_a_prompt_completes(tmp_path):
         _read_until(terminal, "--model=cosmoflow ")
     finally:
         os.close(terminal)
-        os.waitpid(child, 0)
+        shell.wait(60)
 
 
 def _read_until(terminal, words):

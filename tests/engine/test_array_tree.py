@@ -4,7 +4,7 @@ import numpy
 import pytest
 from conftest import SITES, example_plan
 
-from ingest.engine.derivation_graph import MOST_RESULTS, ArrayTree, Uses
+from ingest.engine.monte_carlo import MOST_RESULTS, ArrayTree, Uses
 from ingest.engine.registry import Formula, Step
 
 

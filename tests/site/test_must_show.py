@@ -4,8 +4,7 @@ import pytest
 from conftest import SITES, example_plan, table
 
 import ingest
-from ingest.engine.derivation_graph import ArrayTree
-from ingest.engine.monte_carlo import effects
+from ingest.engine.monte_carlo import ArrayTree, effects
 from ingest.engine.registry import Formula, Step
 from ingest.engine.value import Input
 from ingest.requirement import Conditions, MixPart

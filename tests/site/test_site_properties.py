@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import ingest
 from ingest.engine import monte_carlo
-from ingest.engine.derivation_graph import ArrayTree
-from ingest.engine.monte_carlo import samples_for
+from ingest.engine.monte_carlo import ArrayTree, samples_for
 from ingest.site.influence import SMALLEST, _others, influences
 
 #: lines that are sums over jobs and data sets: they double where every job and data set stands twice
