@@ -126,8 +126,8 @@ def spans(source):
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = {"*": (0, len(source))}
-    if source.startswith(("quantity,", "{")):  # a table of given quantities, or of rules
-        rows = re.finditer(r"^(\w+),.*$|^  \"(\w+)\": \{\n(?:   .*\n)+", source, re.MULTILINE)
+    if source.startswith(("quantity,", "{", "# ")):  # a table of given quantities, of rules, or of defaults
+        rows = re.finditer(r"^(\w+)(?:,|: \{).*$|^  \"(\w+)\": \{\n(?:   .*\n)+", source, re.MULTILINE)
         return found | {row[1] or row[2]: row.span() for row in rows}
 
     def walk(body, prefix, in_function):

@@ -83,7 +83,7 @@ PROPORTIONS = [
                "restart_seconds", "reschedule_seconds"), "checkpoint_write_bandwidth": 0.5}),
     ("readers", lambda n: values(ingest.feed("cosmoflow", "h100", nodes=4 * n, read_bandwidth=n * 10e9, samples_per_second=100,
                                              steps=200)), each(
-        2, "readers", "amplified_read_bandwidth", "epochs_read_bandwidth")),
+        2, "readers", "amplified_read_bandwidth", "epochs_read_bandwidth", "gpus_of_bandwidth")),
     ("compute", lambda n: values(ingest.offload("llama3-8b", gpu="h100", gpus=8, efficiency=n / 4)), {
         **each(0.5, "step_compute_seconds", "step_seconds", "step_seconds_serial"), "offload_flops_per_gpu": 2}),
     ("widths", lambda n: values(ingest.model("llama3-8b", set=dict.fromkeys(WIDTHS, n))), each(

@@ -420,19 +420,18 @@ def shown_by(lines: Sequence[Requirement]) -> dict[str, str]:
     return {row.line.id: row.test for row in rows_of(lines)}
 
 
-def _tested_as(line: Requirement) -> tuple[object, ...]:
-    """What lines have in common whose tests are the same: the rate of one node is that of a test of one client."""
-    unit = line.unit.removesuffix("/node") if line.conditions.clients == 1 else line.unit
-    return unit, kind_of(line), line.conditions
-
-
 def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
     """Requirement id -> id of the line with the highest value under the same conditions, whose test covers both."""
     shown: dict[str, str] = {}
-    for line in lines:
+    # Lines with the same have the same tests: the rate of one node is that of a test of one client.
+    tested = [
+        (line.unit.removesuffix("/node") if line.conditions.clients == 1 else line.unit, kind_of(line), line.conditions)
+        for line in lines
+    ]
+    for line, own in zip(lines, tested, strict=True):
         if kind_of(line) not in (*DATA, *METADATA) or why_not(line):
             continue
-        same = [other for other in lines if _tested_as(other) == _tested_as(line)]
+        same = [other for other, test in zip(lines, tested, strict=True) if test == own]
         # A buyer may omit the test of a target: it must not be the only test of a mandatory line.
         rank = PRIORITIES.index(line.priority)
         most = max((one for one in same if PRIORITIES.index(one.priority) <= rank), key=lambda one: one.value)

@@ -172,17 +172,13 @@ class Catalog:
             return False
         return True
 
-    def _are_as_read(self, names: set[str] | frozenset[str]) -> bool:
-        """Whether files that were looked at before are as they were read, as `looked_at` has it of each."""
-        if [*map(stamp_of, names)] == [*map(self._states.get, names)]:
-            self._checked |= names
-            return True
-        return all(map(self.looked_at, names))
-
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from a key and the entries alone: made again only where one of them changed on which it rests."""
         known = self.memory.pop(key, None)
-        if known is not None and self._are_as_read(known[1] - self._checked):
+        unseen: set[str] | frozenset[str] = set() if known is None else known[1] - self._checked
+        if as_read := [*map(stamp_of, unseen)] == [*map(self._states.get, unseen)]:  # one by one only where one differs
+            self._checked |= unseen
+        if known is not None and (as_read or all(map(self.looked_at, unseen))):
             for files in [*self._resting.values()]:
                 files.update(known[1])
             self.memory[key] = known  # what is asked for again and again is forgotten last
@@ -282,15 +278,14 @@ class Catalog:
         for other, (what, instead) in INSTEAD.items():
             found = self.meaning(other, name).entry or self.canonical(other, name)
             if other != kind and found in self.ids(other):
-                carried = self._nodes_of(found) if (other, kind) == (Gpu.kind, Node.kind) else ""
+                carried = ""
+                if (other, kind) == (Gpu.kind, Node.kind):  # a site file names nodes alone, the usual one of a GPU first
+                    usual = self.get(Gpu, found).usual_node
+                    nodes = [one for one in self.ids(Node.kind) if self.get(Node, one).gpu == found]
+                    held = sorted(nodes, key=lambda one: one != usual)[:3]
+                    carried = f"; in a site file {', '.join([*held, 'or your YAML file of a node'])}"
                 return f"is a {what}, expected a {kind.removesuffix('s')}: {instead.format(found)}{carried}"
         return ""
-
-    def _nodes_of(self, gpu: str) -> str:
-        """Which nodes carry a GPU, its usual one first: a site file names nodes alone."""
-        usual = self.get(Gpu, gpu).usual_node
-        held = sorted((one for one in self.ids(Node.kind) if self.get(Node, one).gpu == gpu), key=lambda one: one != usual)
-        return f"; in a site file {', '.join([*held[:3], 'or your YAML file of a node'])}"
 
     def _unknown(self, kind: str, name: str, meant: Meaning, as_path: bool) -> str:
         """Why a name is no entry: what it could be, or what is near."""

@@ -383,8 +383,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         return _line(option, "' or '".join(taking_it[:2]))
     anywhere = {one for each in taking.values() for one in each}
     for meant in (option, *(f"--{one}" for one in ours), *_of_parts(option, anywhere, whole=True)):
-        words = {f"`ingest {name}`": each[meant] for name, each in taking.items() if meant in each}
-        others = [name for name, each in words.items() if meant == option or not (value and each) or value in each]
+        takers = {f"`ingest {name}`": each[meant] for name, each in taking.items() if meant in each}
+        others = [name for name, each in takers.items() if meant == option or not (value and each) or value in each]
         if others:
             them = " and ".join(others) if len(others) < MOST_OTHERS else listed(others, MOST_OTHERS)
             return f"{said}; {them} {'has' if len(others) == 1 else 'have'} {'it' if meant == option else meant}"
@@ -466,8 +466,8 @@ class Commands(click.Group):
                 raise click.UsageError(f"{option}: found '{both[0]}' and '{said}', expected one of them{instead}")
             option, equals, value = word.partition("=")
             if equals and re.fullmatch("-[a-z]{2,}", option):  # `-out=plan.json` is no `-o ut=plan.json`
-                meant = re.search("mean '(--[^' ]+)'", instead_of(f"-{option}", that_take(value, command_of(args[0])), value))
-                instead = f"{f'-{option}' if meant is None else meant[1]}={value}"
+                lead = re.search("mean '(--[^' ]+)'", instead_of(f"-{option}", that_take(value, command_of(args[0])), value))
+                instead = f"{f'-{option}' if lead is None else lead[1]}={value}"
                 raise click.UsageError(f"found '{word}', expected two dashes before a word; did you mean '{instead}'?")
             if not word:
                 place = before if before.startswith("-") and before != "--" else args[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, TypedDict, Unpack
 
-from ingest.catalog.records import Decoder, Model
+from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
@@ -343,7 +343,12 @@ def _job(
     rate = rate_basis_of(sized(revised(job, model=model, gpu=gpu), count, catalog), catalog)
     inputs = {**rate.known, **DEFAULTS, **by_user({**given, **job.settings})}
     if rate.model is not None and rate.model.sample_unit == "token":
-        inputs["samples_per_read"] = reads = _sequence_of(rate.model)
+        if rate.model.sequence_length is None:
+            what = f": a sample of {rate.model.id} is one token, expected the tokens of a sequence, which are read together"
+            raise option_error("sequence_length", what)
+        reads = rate.model.sequence_length
+        why = f"a sequence of {reads.value:,.0f} tokens is read together"
+        inputs["samples_per_read"] = Input(reads.value).by_default(why, "sequence_length")
         for name, factor in (("samples_per_step", reads.value), ("sample_read_seconds", 1 / reads.value)):
             if name in given:
                 inputs[name] = inputs[name]._replace(value=given[name] * factor)
@@ -367,15 +372,6 @@ def _job(
         # Asked for at once: a part that is not known is the refusal.
         known.step("sample_bytes_of_parts")
     return rate, given, known
-
-
-def _sequence_of(model: Model) -> Input:
-    """The tokens of a sequence, which a loader reads together, where a sample of the model is a token."""
-    if model.sequence_length is None:
-        what = f": a sample of {model.id} is one token, expected the tokens of a sequence, which are read together"
-        raise option_error("sequence_length", what)
-    length = model.sequence_length.value
-    return Input(length).by_default(f"a sequence of {length:,.0f} tokens is read together", "sequence_length")
 
 
 def _variant(known: Quantities, loader: Loader) -> dict[str, float]:

@@ -223,11 +223,6 @@ def of_totals(site: Site, known: Quantities, holdings: Iterable[Sequence[Quantit
         yield finding("W50", known.find, owner="R-WRITE-01")
 
 
-def of_queries(row: QuantityRow, site: Quantities) -> Finding | None:
-    """What the latency of a query leaves for a read of its index, against what one takes at a client."""
-    return finding("W105", {"latency_budget": row.step("latency_budget"), **site.steps_of("client_latency")}, owner=row.name)
-
-
 def of_replicas(row: QuantityRow) -> Finding | None:
     """What the users of a served model ask for, against what its GPUs compute."""
     names = {"turns": "stated_turn_rate", "computed": "computed_turn_rate", "missing": "missing_serving_gpus"}
@@ -341,12 +336,6 @@ def _late(step: Step, load: Timed, owner: str) -> Finding | None:
         takes = f"it takes {display(time * times, 's')} instead of {display(time, 's')}: allow more time or use more nodes"
     sides = {"required_bandwidth": _needed(step), "requirement_limit": drawn}
     return finding("W52", sides, owner=owner, line=load.line, who=load.who or owner, takes=takes)
-
-
-def of_questions(site: Site) -> Iterator[Finding | None]:
-    """The questions that a site file leaves open, each with the key that its answer changes."""
-    for key, text in site.section("questions").items():
-        yield finding("W115", words={"question": "open"}, owner=key, text=text)
 
 
 def of_line(name: str, value: Step, floor: Step | None, column: Step | None) -> Iterator[Finding | None]:

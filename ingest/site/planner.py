@@ -266,7 +266,12 @@ def plan_once(
         left_out |= dict.fromkeys(unsaved, "no job saves checkpoints")
         if "write" not in stated:
             known.state("no_job_saves")
-    found, absent, tree = _found(known, left_out, {row.name: _hardness(row) for row in jobs})
+    # How hard a job's load is beside its rate: fewer clients and readers, random and smaller reads, a longer phase.
+    factors, hard = ("nodes", "read_request_bytes", "readers_per_node", "read_phase_seconds"), dict[str, tuple[float, ...]]()
+    for row in jobs:
+        nodes, size, readers, phase = (float(part.value) if (part := row.known.find(name)) else 0.0 for name in factors)
+        hard[row.name] = -nodes, float(row.words.get("pattern") == "random"), -size, -readers, phase
+    found, absent, tree = _found(known, left_out, hard)
     unopened = any(row.step("job_read_bandwidth") is not None and row.step("job_file_opens") is None for row in jobs)
     absent |= {"R-META-01": UNOPENED} if unopened and "R-META-01" in absent else {}
     for row in jobs:
@@ -301,10 +306,16 @@ def plan_once(
         *(finding("W90", row.step, owner=row.name) for row in offloading),
         *(one for row in offloading for one in bounds(row.known, row.name)),
         *(states_on_storage(row) for row in jobs),
-        *(checks.of_queries(row, storage) for row in jobs),
+        # What the latency of a query leaves for a read of its index, against what one takes at a client.
+        *(
+            finding(
+                "W105", {"latency_budget": row.step("latency_budget"), **storage.steps_of("client_latency")}, owner=row.name
+            )
+            for row in jobs
+        ),
         *(finding("W89", row.step, owner=row.name) for row in serving),
         *(checks.of_replicas(row) for row in serving),
-        *checks.of_questions(site),
+        *(finding("W115", words={"question": "open"}, owner=key, text=text) for key, text in site.section("questions").items()),
         *outgrown,
         *totals,
         *units,
@@ -494,13 +505,6 @@ def bandwidth_by_year(plan: Plan) -> list[YearBandwidth]:
             read = read if limit is None else min(read, float(limit.value))
         found.append(YearBandwidth(row.name, read, None if writes is None else writes.value))
     return found
-
-
-def _hardness(row: QuantityRow) -> tuple[float, ...]:
-    """How hard a job's load is beside its rate: fewer clients and readers, random and smaller reads, a longer phase."""
-    named = ("nodes", "read_request_bytes", "readers_per_node", "read_phase_seconds")
-    nodes, size, readers, phase = (float(step.value) if (step := row.known.find(name)) is not None else 0.0 for name in named)
-    return -nodes, float(row.words.get("pattern") == "random"), -size, -readers, phase
 
 
 def _found(

@@ -208,13 +208,6 @@ def by_reference(corpus: Corpus | None, known: Quantities) -> Finding | None:
     return finding("W73", words=words, corpus=corpus.name, objects=corpus.refers_to, size=size)
 
 
-def counted_small(corpus: Corpus | None, ids: Input | None) -> Finding | None:
-    """That the published tokens of a corpus are of a vocabulary whose ids are narrower than those of most models."""
-    if corpus is None or ids is None:
-        return None
-    return finding("W129", words={"vocabulary": "small"}, corpus=corpus.name, ids=f"{ids.value:,.0f}")
-
-
 def check_size(given: Mapping[str, Input], held: str, corpus: Corpus | None, pipeline: Pipeline | None) -> None:
     """Refuse a data set of unknown size.
 
@@ -500,7 +493,10 @@ def dataset(**options: Unpack[DatasetOptions]) -> Answer:
             *messages(
                 [
                     by_reference(corpus, known),
-                    counted_small(corpus, small if content == "tokens" else None),
+                    # The published tokens are of a vocabulary whose ids are narrower than those of most models.
+                    finding("W129", words={"vocabulary": "small"}, corpus=corpus.name, ids=f"{small.value:,.0f}")
+                    if corpus is not None and small is not None and content == "tokens"
+                    else None,
                     finding("W04", words={"text": "part" if part and content != "samples" else ""}, part=part),
                 ]
             ),

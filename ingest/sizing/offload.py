@@ -218,7 +218,20 @@ def offload(
             raise option_error("largest", ": expected neither a model nor --users")
         shape, kept = shape_in(settings)
         rest = {name: value for name, value in asked.items() if name != "model"} | {"set": kept, "catalogs": catalog}
-        return largest_model(lambda made: offload(made, gpu, **rest), shape, 1, _beyond_nodes)
+        # GPUs, hosts and drives of the nodes have to hold it alone.
+        return largest_model(
+            lambda made: offload(made, gpu, **rest),
+            shape,
+            1,
+            lambda answer: (
+                answer.unmet
+                or (
+                    f"{display(shared, 'B', binary=False)} would lie on shared storage"
+                    if (shared := answer.known.value("storage_tier_bytes"))
+                    else ""
+                )
+            ),
+        )
     if infers or "parameters" in settings or "attention_heads" not in settings:
         model, settings = model_by_numbers(model, settings)
         asked["model"] = model
@@ -256,12 +269,6 @@ def offload(
     if optimizer is None:
         return serving(job) if serves else inference(job)
     return _training(job, fixed, tiers, recipe, optimizer)
-
-
-def _beyond_nodes(answer: Answer) -> str:
-    """Why GPUs, hosts and drives of the nodes do not hold a model alone; empty where they do."""
-    shared = answer.known.value("storage_tier_bytes")
-    return answer.unmet or (f"{display(shared, 'B', binary=False)} would lie on shared storage" if shared else "")
 
 
 def _training(

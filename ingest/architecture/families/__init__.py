@@ -95,10 +95,7 @@ class Counted(NamedTuple):
             "conv": partial(layers.biased, kind=self.kind),
             "layer": partial(layers.encoder_layer, config),
             "mix": partial(layers.encoder_attention, config),
-            "part": partial(_part, config),
-            "text": partial(_text, config),
-            "tower": partial(_tower, config),
-            "labels": partial(labels, config),
+            **{name: partial(function, config) for name, function in OF_A_CONFIG.items()},
             "kind": config.data["model_type"],
             "stated": lambda key: config.data.get(key) is not None,
             "expect": partial(expect, config),
@@ -157,21 +154,8 @@ def _part(config: ModelConfig, key: str, kind: str, aside_as: str = "vision", **
     yield from aside(families()[kind](part), aside_as)
 
 
-def _text(config: ModelConfig, default: str, tied: bool) -> Iterator[TableRow]:
-    """The rows of the text in `text_config`, by its own family or by the default one."""
-    from ingest.architecture.families.vision_language import text_part
-
-    return text_part(config, default, tied)
-
-
-def _tower(config: ModelConfig, name: str) -> Iterator[TableRow]:
-    """The rows of an encoder of wrappers, in a file of its own."""
-    from ingest.architecture.families.vision_language import TOWERS
-
-    config.lenient = True
-    return aside(TOWERS[name](config)[1])
-
-
+#: Functions that tables call by name, of the config and what follows; modules of families add theirs.
+OF_A_CONFIG: dict[str, Callable[..., Any]] = {"part": _part, "labels": labels}
 _FUNCTIONS: Mapping[str, Any] = {
     **{one.__name__: one for one in (len, range, sum, max, min, round, int)},
     **{name: getattr(layers, name) for name in (

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ingest.architecture.families import OF_A_CONFIG
 from ingest.architecture.families.vision_encoders import (
     SO400M,
     TOWER_NAMES,
@@ -99,6 +100,14 @@ TOWERS: dict[str, Callable[[ModelConfig], tuple[int, list[TableRow]]]] = {
     "qwen3_vl": lambda part: (0, [*qwen3_vl_tower(part)]),
     "qwen3_5": lambda part: (0, [*qwen3_vl_tower(part, False)]),
 }
+
+
+def _tower_beside(config: ModelConfig, name: str) -> Iterator[TableRow]:
+    """The rows of an encoder of wrappers, in a file of its own."""
+    config.lenient = True
+    return aside(TOWERS[name](config)[1])
+
+
 _JOINTS: Mapping[str, Callable[..., Iterator[Weight]]] = {"linear": linear, "norm": norm}
 
 
@@ -453,3 +462,6 @@ def minicpmv4_6(config: ModelConfig) -> Iterator[TableRow]:
         *times(rounds - 1, linear("projector.again", hidden, wide, True)),
         *linear("projector.2", text_width(text), wide, True),
     ])  # fmt: skip
+
+
+OF_A_CONFIG.update(text=text_part, tower=_tower_beside)
