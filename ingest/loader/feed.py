@@ -251,8 +251,9 @@ def feed(
         find_latency(known, seen, asked["stalled_by"], draws)
     _complete(known, rate)
     place_cache(known, cache, rate.node)
+    load = known.find("storage_load") if "feed_read_bandwidth" in known.given else None
     facts = {
-        "limited" if "feed_read_bandwidth" in known.given else "",
+        "limited" if load is not None and load.value > 0 else "",
         "observed" if seen is not None else "",
         cache,
         shuffle_of(known, asked["shuffle"]),

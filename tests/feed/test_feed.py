@@ -219,6 +219,7 @@ def test_a_load_that_nobody_limits_is_not_shown():
     assert not {"storage_load", "cores_load", "gpus_of_bandwidth"} & values().keys()
     found = values(read_bandwidth="1 GB/s")
     assert (found["storage_load"], found["gpus_of_bandwidth"]) == (pytest.approx(0.16), 50)
+    assert "gpus_of_bandwidth" not in values(read_bandwidth="1 GB/s", cache_hit=1)
 
 
 def test_the_workers_are_named_where_they_keep_gpus_waiting_and_storage_does_not():
