@@ -21,7 +21,7 @@ BUDGETS = {
     "modules": 276,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_268,
+    "literals of quantity names outside the formulas": 5_269,
     "lines of the tests": 50_025,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
