@@ -41,9 +41,10 @@ class Configuration(NamedTuple):
     origins: Mapping[str, str] = {}  # where each setting comes from, by its key
 
 
-def configuration_folder() -> Path:
-    """Return the folder of the user's configuration and catalogs; it need not exist."""
-    return _path(os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "ingest")
+def configuration_folder(*below: str) -> Path:
+    """Return the folder of the user's configuration and catalogs, or one below it; it need not exist."""
+    base = os.environ.get("APPDATA") or os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return _path(base, "ingest", *below)
 
 
 def configuration_file() -> Path:
@@ -170,7 +171,7 @@ def shipped_folder() -> Path:
 
 def user_folder() -> Path:
     """Return the folder of the user's own catalogs, below the configuration folder; it need not exist."""
-    return _path(configuration_folder(), "catalogs")
+    return configuration_folder("catalogs")
 
 
 def overlays_in_force(options: str | Path | Sequence[str | Path] = ()) -> tuple[Overlay, ...]:

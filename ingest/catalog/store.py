@@ -402,7 +402,9 @@ class Catalog:
             return written
         if os.path.lexists(written) or ("://" in written and not written.startswith("hf://")):
             return written
-        return self.releases.named(written) or self.meaning("models", written).entry or written
+        return self.once(
+            ("named", written), lambda: self.releases.named(written) or self.meaning("models", written).entry or written
+        )
 
     def all(self, record: type[AnyEntry]) -> list[AnyEntry]:
         """Return every entry of one kind."""

@@ -14,7 +14,7 @@ from ingest.engine.value import Input
 from ingest.sizing.checkpoint_files import RankLayout, check_division
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import USUAL_GPUS_PER_NODE
-from ingest.sizing.memory_inputs import DEFAULTS, PLACES, ParallelSizes, gpus_hold, kept_inputs, place_shares
+from ingest.sizing.memory_inputs import DEFAULTS, PLACES, ROOM, ParallelSizes, gpus_hold, kept_inputs, place_shares
 from ingest.sizing.optimizer_states import zero_stage_of
 from ingest.sizing.resolve import ModelSize
 from ingest.sizing.rules import finding, messages
@@ -75,8 +75,12 @@ def ranks_of(
 
     def holds(tensor: int, pipeline: int, expert: int) -> bool:
         """Whether the memory of a GPU holds its share, as `memory` answers it; any sizes do where it is unknown."""
+        if not is_known:
+            return True
         sizes = ParallelSizes(tensor, pipeline, 1, expert).quantities(sized)
-        return not is_known or gpus_hold(partial(solve, given={**job, **{name: item.value for name, item in sizes.items()}}))
+        known = {**job, **{name: item.value for name, item in sizes.items()}}
+        known[ROOM] = solve(ROOM, known)  # once: what the GPUs must hold follows from it
+        return gpus_hold(partial(solve, given=known))
 
     spread, chosen = int(expert or 1), dict[str, Input]()
     warnings: tuple[Message, ...] = ()

@@ -108,7 +108,7 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
         notes = model_structure(str(job.model), catalog).notes
         level = level._replace(warnings=(*level.warnings, *notes))
     named = str(job.model)
-    if own is not None and own.path != Path(named) and catalog.canonical("models", catalog.model_id(named)) != own.id:
+    if own is not None and catalog.canonical("models", catalog.model_id(named)) != own.id and own.path != Path(named):
         level = level._replace(warnings=(*level.warnings, taken_for(named, own)))
     return RateBasis(job, model, gpu, node, guidance, rates, precision, level, ladder, common, by_user(job.settings))
 

@@ -41,6 +41,7 @@ from ingest.sizing.memory_inputs import (
     OFFLOADS,
     PLACES,
     RECOMPUTES,
+    ROOM,
     USUAL_RECIPE,
     USUAL_STAGE,
     UTILIZATION_OF_STEP,
@@ -70,8 +71,6 @@ OF_GPUS_GIVEN = "memory_filled_share"
 OFFLOADED = ("offloaded_bytes", "offloaded_bytes_per_node")
 #: States on one GPU.
 EACH = "model_state_bytes_per_gpu"
-#: What of a GPU's memory partitioned states may fill.
-ROOM = "memory_left_for_partitions"
 #: The fewest that hold the model.
 FEWEST = ("gpus_to_hold", "nodes_to_hold")
 #: What `memory` answers.

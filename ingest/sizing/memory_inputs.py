@@ -34,6 +34,8 @@ DEFAULTS = {
     "residual_bytes_per_gpu": Input(0).by_default("no activations or buffers", "residual"),
 }
 OFFLOADS = ("none", "cpu", "nvme")
+#: What of a GPU's memory partitioned states may fill.
+ROOM = "memory_left_for_partitions"
 
 
 class MemoryPart(NamedTuple):
@@ -357,7 +359,7 @@ def _width(recipe: Recipe, size: ModelSize) -> Value:
 
 def gpus_hold(value: Callable[[str], Num]) -> bool:
     """Whether the GPUs given hold the model; `value` gives its quantities."""
-    return bool(value("memory_left_for_partitions") > 0 and value("gpus_to_hold") <= value("gpus"))
+    return bool(value(ROOM) > 0 and value("gpus_to_hold") <= value("gpus"))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Container, Mapping
 from dataclasses import replace
@@ -132,7 +133,7 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")
         return ModelSize("Your model", {})
     written, source = source, catalog.model_id(source)
-    if "://" in source or source.endswith((".json", "/")) or Path(source).is_dir() or _is_architecture(source, catalog):
+    if "://" in source or source.endswith((".json", "/")) or os.path.isdir(source) or _is_architecture(source, catalog):
         model = model_structure(written, catalog)
         counted = derived(model.parameters_trained, f"counted over the weights of {source}")
         name = catalog.aliases.get(Model.kind, {}).get(source.lower(), source.lower())

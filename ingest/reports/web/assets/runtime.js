@@ -1087,7 +1087,7 @@ const $ = (() => {
     importlib: { import_module: (name) => $.modules[name] ?? {} },
     difflib: { SequenceMatcher: (...given) => new SequenceMatcher(...given), get_close_matches },
     pathlib: { Path }, datetime: { date: Day }, bisect: { bisect: (items, value) => [...items].filter((item) => order(item, value) <= 0).length },
-    contextlib: {}, os: { sep: "/", pathsep: ":", environ: new Dict() }, sys: {}, json: {}, csv: {}, textwrap: {}, fnmatch: {}, html: {}, shutil: {}, unicodedata: {}, yaml: {}, stat: {}, errno: {}, io: {}, zlib: {}, hashlib: {}, jsonschema: {},
+    contextlib: {}, os: { sep: "/", pathsep: ":", environ: new Dict(), path: { isdir: () => false } }, sys: {}, json: {}, csv: {}, textwrap: {}, fnmatch: {}, html: {}, shutil: {}, unicodedata: {}, yaml: {}, stat: {}, errno: {}, io: {}, zlib: {}, hashlib: {}, jsonschema: {},
   };
   $.library = (name) => libraries[name] ?? $.beyond(`what ${name} computes`);
   $.Pattern = Pattern;
