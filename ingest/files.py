@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -366,6 +366,36 @@ def sha256(content: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(content).hexdigest()
+
+
+def kept(key: str, make: Callable[[], bytes], most: int) -> bytes:
+    """What `make` makes, from the user's cache where an intact entry exists; `most` are kept beside it, those used last.
+
+    `key` tells all that it is made of, below the folder of its kind. An entry begins with the SHA-256 of the rest, so that a
+    damaged one is made again. A folder that cannot be written costs time, not the answer.
+    """
+    path = cache_folder() / key
+    with contextlib.suppress(OSError):
+        digest, _, content = path.read_bytes().partition(b"\n")
+        if sha256(content).encode() == digest:
+            with contextlib.suppress(OSError):  # a read-only cache keeps no time of last use
+                os.utime(path)
+            return content
+    made = make()
+    with contextlib.suppress(OSError, IngestError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, sha256(made).encode() + b"\n" + made)
+        entries = sorted(path.parent.glob(f"*{path.suffix}"), key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
+        for entry in entries[most:]:
+            entry.unlink(missing_ok=True)
+    return made
+
+
+def cache_folder() -> Path:
+    """The folder of the user's cache."""
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "ingest"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ingest"
 
 
 def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> None:

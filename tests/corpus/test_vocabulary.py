@@ -15,6 +15,7 @@ from ingest.corpus.tokenizers import vocabulary
 from ingest.corpus.tokenizers.engines import Tokenizers, select_engine
 from ingest.corpus.tokenizers.vocabulary import DEFAULT, PACKAGED, unpacked, vocabulary_of
 from ingest.errors import IngestError, UsageError
+from ingest.files import cache_folder
 
 SIZES = {"deepseek-v3": 129_280, "cl100k": 100_256, "o200k": 199_998, "gpt2": 50_256, "r50k": 50_256}
 
@@ -228,7 +229,7 @@ def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
     convert = lambda: made.append(1) or entry  # noqa: E731
     assert [vocabulary.cached("key", convert), vocabulary.cached("key", convert)] == [entry, entry]
     assert len(made) == 1
-    path = vocabulary.cache_folder() / "key.json"
+    path = cache_folder() / "vocabularies" / "key.json"
     path.write_bytes(path.read_bytes() + b" ")
     for _ in range(2):
         assert vocabulary.cached("key", convert) == entry
@@ -239,7 +240,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(monkeypatch, tmp_path):
     (tmp_path / "file").write_bytes(b"")
     keep_in(monkeypatch, tmp_path / "file")
     entry = vocabulary.Converted(1, b"{}", b"{}")
-    assert vocabulary.cached("key", lambda: entry) is entry
+    assert vocabulary.cached("key", lambda: entry) == entry
 
 
 def test_a_vocabulary_trained_on_the_corpus_is_the_same_each_time(tmp_path):

@@ -13,10 +13,8 @@ import binascii
 import gzip
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
@@ -26,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.corpus.native_calls import guarded, refusals
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest, one_of
-from ingest.files import read_bytes, write_whole
+from ingest.files import kept, read_bytes
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -49,38 +47,15 @@ class Converted(NamedTuple):
 
 
 def cached(key: str, convert: Callable[[], Converted]) -> Converted:
-    """The result of `convert`, from the user's cache where an intact entry exists.
+    """The result of `convert`, from the user's cache where an intact entry exists."""
 
-    An entry begins with the SHA-256 of the rest, so that a damaged one is made again. A folder that cannot be written costs
-    time, not the answer.
-    """
-    path = cache_folder() / f"{key}.json"
-    with suppress(OSError):
-        digest, _, content = path.read_bytes().partition(b"\n")
-        if hashlib.sha256(content).hexdigest().encode() == digest:
-            with suppress(OSError):  # a read-only cache keeps no time of last use
-                os.utime(path)
-            head, _, tokenizer_json = content.partition(b"\n")
-            described = json.loads(head)
-            return Converted(described["size"], described["outline"].encode(), tokenizer_json)
-    made = convert()
-    content = json.dumps({"size": made.size, "outline": made.outline.decode()}).encode() + b"\n" + made.tokenizer_json
-    with suppress(OSError, IngestError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
-        entries = sorted(path.parent.glob("*.json"), key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
-        for entry in entries[MOST_ENTRIES:]:
-            entry.unlink(missing_ok=True)
-    return made
+    def packed() -> bytes:
+        made = convert()
+        return json.dumps({"size": made.size, "outline": made.outline.decode()}).encode() + b"\n" + made.tokenizer_json
 
-
-def cache_folder() -> Path:
-    """The folder of the cache: `ingest/vocabularies` in the user's cache folder."""
-    if os.name == "nt":
-        root = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "ingest" / "vocabularies"
+    head, _, tokenizer_json = kept(f"vocabularies/{key}.json", packed, MOST_ENTRIES).partition(b"\n")
+    described = json.loads(head)
+    return Converted(described["size"], described["outline"].encode(), tokenizer_json)
 
 
 def outline_of(described: dict[str, Any]) -> bytes:
