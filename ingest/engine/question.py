@@ -152,7 +152,7 @@ def _parted(hint: Any) -> tuple[Any, Declared | None]:
 
 
 def filled(table: type[Table], given: Table, function: str) -> Table:
-    """Options with the defaults of those that are not given.
+    """Options with the defaults of those that are not given; what `set` states of the quantity of an option is that option.
 
     Raises TypeError: an option that the table does not have, as Python says it of a parameter; UsageError: `set` states the
     quantity of an option that is given.
@@ -163,8 +163,15 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'")
     asked: dict[str, Any] = {**known, **given}  # type: ignore[dict-item]
     if stated := asked.get("set"):
-        pairs = [stated] if isinstance(stated, str) else stated
-        each_stated_once(table, asked, {str(one).partition("=")[0].strip() for one in pairs}, "--set")
+        written = [stated] if isinstance(stated, str) else stated
+        parts = [str(one).partition("=") for one in written]
+        pairs = written if isinstance(written, Mapping) else {name.strip(): value for name, equals, value in parts if equals}
+        each_stated_once(table, asked, pairs, "--set")
+        if len(pairs) == len(written):
+            own = {(one.declared and one.declared.quantity) or one.name: one for one in options_in(table)}  # type: ignore[arg-type]
+            moved = {name for name in pairs if name in own and name in own[name].states}
+            asked |= {own[name].name: pairs[name] for name in moved}
+            asked["set"] = {name: value for name, value in pairs.items() if name not in moved}
     return asked  # type: ignore[return-value]
 
 

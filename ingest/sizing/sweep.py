@@ -25,7 +25,7 @@ from ingest.engine.value import revised
 from ingest.errors import MissingQuantity, UsageError, brief
 from ingest.files import write_whole
 from ingest.sizing import evidence_ladder
-from ingest.sizing.bandwidth import QUESTION, Estimate, estimate
+from ingest.sizing.bandwidth import QUESTION, Estimate, estimate, sized
 from ingest.sizing.evidence_choice import disputed, rate_basis_of
 from ingest.sizing.evidence_ladder import RATE
 from ingest.sizing.job import (
@@ -188,20 +188,26 @@ def _axis(name: str, values: Any) -> Array:
 def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid:
     # The job at the first value of each axis, for evidence and warnings.
     first = {name: float(values[0]) for name, values in axes.items()}
-    nodes = first.pop("nodes", None)
+    if "gpus" in axes and (both := {"nodes", "gpus_per_node"} & axes.keys()):
+        raise UsageError(f"sweep: gpus and {min(both)} are given as ranges, expected one of them")
+    job_there = sized(on_nodes(job, first.pop("nodes", None)), first.pop("gpus", None), catalog)
     if SAMPLE_BYTES in axes:
         largest = {**first, SAMPLE_BYTES: float(axes[SAMPLE_BYTES].max())}
-        rate_basis_of(revised(on_nodes(job, nodes), settings={**job.settings, **largest}), catalog)
-    base = estimate(revised(on_nodes(job, nodes), settings={**job.settings, **first}), catalog)
+        rate_basis_of(revised(job_there, settings={**job.settings, **largest}), catalog)
+    base = estimate(revised(job_there, settings={**job.settings, **first}), catalog)
     shaped = dict(zip(axes, numpy.ix_(*axes.values()), strict=True))
     known: dict[str, Any] = {name: float(item.value) for name, item in base.given.items()} | shaped
+    if "gpus" in axes:
+        nodes = [sized(job, size, catalog).numbers["nodes"] for size in axes["gpus"].tolist()]
+        known["nodes"] = numpy.asarray(nodes).reshape(shaped["gpus"].shape)
+        known["gpus_per_node"] = shaped["gpus"] / known["nodes"]
     if job.scaling in ("weak", "strong"):
         sizes = numpy.asarray(solve("gpus", known))
         factor = partial(evidence_ladder.scaling_factor, catalog.get(Scaling, job.scaling))
         factors = [1.0 if size <= evidence_ladder.BASE_GPUS else factor(size).value for size in sizes.flat]
         known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
     cases = set(base.known.cases)
-    if base.levels[0][0].is_sized and {"nodes", "gpus_per_node"} & axes.keys():
+    if any(level.is_sized for level, *_ in base.levels) and {"nodes", "gpus", "gpus_per_node"} & axes.keys():
         known[RATE], known["supported_rate"] = _rates(job, base.basis, solve("gpus", known), catalog)
         # Evidence that agrees at one size may not at another.
         cases -= {"rates_agree"}
