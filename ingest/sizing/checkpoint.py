@@ -198,6 +198,8 @@ class CheckpointOptions(KeptOptions, DurationOptions, TierOptions, CommonOptions
 QUANTITIES = quantities_in(CheckpointOptions)
 #: The headline where the bandwidth of writes is not known.
 RESTORED = {"restart_read_bandwidth": "{} restore", "checkpoint_retained_bytes": "{} held"}
+#: That where it is given: what is lost with it follows, and no need.
+AT_GIVEN = "With", {"checkpoint_write_bandwidth": "{} write", "checkpoint_overhead": "{} of the time lost", **RESTORED}
 #: What `checkpoint` answers. A result with a word of the question, such as `sync`, is one of that question only; one with an
 #: input is missed only where that is given.
 QUESTION = Question(
@@ -263,8 +265,9 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
             f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed()}"
         )
 
+    given = "write_bandwidth" in found.options
     return Answer(
-        QUESTION,
+        QUESTION._replace(headlines=(AT_GIVEN, *QUESTION.headlines)) if given else QUESTION,
         heading,
         chosen_words(chosen),
         known,

@@ -252,7 +252,8 @@ def plan_interval(known: Quantities, mode: str, *, relaxed: bool = False) -> tup
     for refused in applying([finding("E08", known.step)]):
         mtti, restart = _shown(known, "job_mean_time_to_interrupt"), _shown(known, "restart_seconds", "reschedule_seconds")
         return refused.message(mtti=mtti, restart=restart), []
-    return slow or lost, Later(partial(_cautions, known, mode, "" if by_rate or _by_waste(known, mode) else "as practised"))
+    sized = "" if _by_waste(known, mode) or (by_rate and _stated(known, "waste_allowed")) else "as practised"
+    return slow or lost, Later(partial(_cautions, known, mode, sized))
 
 
 def _cautions(known: Quantities, mode: str, sized: str) -> Iterator[Message]:
@@ -260,7 +261,7 @@ def _cautions(known: Quantities, mode: str, sized: str) -> Iterator[Message]:
     for one in applying([finding("W24", known.step, {"sized": sized})]):
         cure = "no write bandwidth meets it"
         try:
-            kept = replanned(known, mode, "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
+            kept = replanned(known, mode, "write_bandwidth", "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
             rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)
             cure = f"{rate} and an interval of {_shown(kept, 'checkpoint_interval')} meet it"
         except UsageError:
