@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 import ingest
 from ingest.cli.main import later, loaded, tell
@@ -30,6 +31,7 @@ from ingest.cli.options import (
     word_argument,
 )
 from ingest.cli.output import DOCUMENTS, QUIET, VERBOSE, chosen_option, hand_over, tell_written, warn
+from ingest.engine.messages import option_error
 from ingest.engine.question import arguments_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
@@ -208,6 +210,9 @@ def _plan(function: Function, site: str | None, form: str | None, output: Sequen
         if path is not None and Path(path).suffix.lower() not in expected:
             raise UsageError(f"--output: '{path}' ends in '{Path(path).suffix}', expected {' or '.join(expected)}")
         given = [name for name, value in named.items() if value is not None]
+        for name in ("check", "explain", *(options.keys() - {"catalogs"})):
+            if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise option_error(name, ": found with --new or --schema, expected with the site file that --new writes")
         if schema:
             text = schema_text()
         elif not given:

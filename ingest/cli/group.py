@@ -361,7 +361,8 @@ def _no_such_option(option: str, ctx: click.Context | None) -> str:
         return _line(option, f"{meant} {option.strip('-')}")
     exact = begun and bool(meant_by("quantities", spelt[0]))  # `--nproc_per_node 8` is no `--gpus 8`, as `nproc` is
     unmeant = unfit or exact or ((foreign or ours == ["set"]) and not _of_parts(option, known, whole=True))
-    if is_quantity(quantity) and "--set" in known and unmeant:
+    sets = any(one.name == "set" and one.metavar == "NAME=VALUE" for one in ctx.command.params)  # that of a site takes paths
+    if is_quantity(quantity) and sets and unmeant:
         widths = [f"{one}B" for one in meant_by("bytes of an element", value.lower())]
         number = value if value[:1].isdigit() else next(iter(widths), "VALUE")
         return _line(option, f"--set {quantity}={number}")

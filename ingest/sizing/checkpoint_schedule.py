@@ -261,7 +261,8 @@ def _cautions(known: Quantities, mode: str, sized: str) -> Iterator[Message]:
     for one in applying([finding("W24", known.step, {"sized": sized})]):
         cure = "no write bandwidth meets it"
         try:
-            kept = replanned(known, mode, "write_bandwidth", "checkpoint_write_bandwidth", waste_allowed=known.value("waste_allowed"))
+            allowed = known.value("waste_allowed")
+            kept = replanned(known, mode, "write_bandwidth", "checkpoint_write_bandwidth", waste_allowed=allowed)
             rate = display(kept.value("checkpoint_write_bandwidth"), "B/s", binary=False)
             cure = f"{rate} and an interval of {_shown(kept, 'checkpoint_interval')} meet it"
         except UsageError:
