@@ -266,12 +266,11 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     return f"gpu:{' '.join(kept)}" if any(re.search(r"\d", one) and not form(one) for one in kept) else ""
 
 
-def narrower(name: str, known: Iterable[Pattern]) -> tuple[str, ...]:
-    """What to say of a release whose files are narrower than the 16 bits at which its name counts weights; else nothing.
+def released_in(name: str, known: Iterable[Pattern]) -> str:
+    """The form of a release whose files are narrower than the 16 bits at which its name counts weights; else nothing.
 
-    >>> narrower("openai/gpt-oss-20b", patterns_of({"openai": {"MXFP4": "gpt oss 20b | gpt oss 120b"}}))
-    ('released in MXFP4: its files are smaller than these 16-bit weights; give its folder',)
+    >>> released_in("openai/gpt-oss-20b", patterns_of({"openai": {"MXFP4": "gpt oss 20b | gpt oss 120b"}}))
+    'MXFP4'
     """
     own = {*words_of(name.rpartition("/")[2])}
-    forms = [one.entry for one in known if one.needed <= own and own <= one.known]
-    return tuple(f"released in {form}: its files are smaller than these 16-bit weights; give its folder" for form in forms[:1])
+    return next((one.entry for one in known if one.needed <= own and own <= one.known), "")

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
-from ingest.catalog.device_names import narrower
+from ingest.catalog.device_names import released_in
 from ingest.catalog.records import Failures, Gpu
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
@@ -58,7 +58,7 @@ from ingest.sizing.job import (
 from ingest.sizing.memory_inputs import USUAL_RECIPE
 from ingest.sizing.optimizer_states import STAGES, WIDTHS, Trained, TrainedOptions, composed, kept_by, released_width
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, optimizer_of, recipe_of, size_of
-from ingest.sizing.rules import contradictions, finding, messages, unused, without_unit
+from ingest.sizing.rules import contradictions, finding, messages, told, unused, without_unit
 from ingest.units import display
 
 #: What a job trains with where nothing is published of its model.
@@ -376,8 +376,9 @@ def saved_checkpoints(
     def cautions() -> Iterator[str]:
         yield from (*sized.warnings, *warnings, *(ranks.warnings if ranks is not None else ()))
         yield from messages(finding(rule, {}, said) for rule in ("W22", "W23"))
-        if layout == "safetensors" and precision is None and not released:
-            yield from narrower(str(asked["model"]), catalog.patterns["released"])
+        narrower = layout == "safetensors" and precision is None and not released
+        if narrower and (form := released_in(str(asked["model"]), catalog.patterns["released"])):
+            yield told("W131", form=form, instead="give its folder")
         frozen = known.find("parameters")
         if kind.adapters and frozen is not None:
             each = given["weight_bytes_per_parameter"].value

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import CHOSEN, CHUNK, UNTRAINED
-from ingest.catalog.device_names import narrower
+from ingest.catalog.device_names import released_in
 from ingest.catalog.records import Model
 from ingest.catalog.store import opened
 from ingest.engine.question import Question, chosen_words, filled, option, shown
@@ -20,7 +20,7 @@ from ingest.sizing.job import Amount, CommonOptions, by_user, model_by_numbers, 
 from ingest.sizing.offload_tiers import beyond_reach, kept_elements, recurrent_state
 from ingest.sizing.optimizer_states import WIDTHS, width_of
 from ingest.sizing.resolve import model_structure
-from ingest.sizing.rules import contradictions, messages
+from ingest.sizing.rules import contradictions, messages, told
 
 USUAL_SEQUENCE, USUAL_PRECISION = 4096, "bf16"
 #: Results of a model with modules that predict tokens further on.
@@ -152,7 +152,8 @@ def model(
     known = Quantities(given)
     if own and made.released_row_bytes:
         known.state("as_released")
-    narrow = narrower(str(source), catalog.patterns["released"]) if own and not made.released_row_bytes else ()
+    narrow = released_in(str(source), catalog.patterns["released"]) if own and not made.released_row_bytes else ""
+    narrower = [told("W131", form=narrow, instead="give its folder")] if narrow else []
     left_out = () if "mtp_weight_parameters" in given else OF_PREDICTION
     names = [name for name in QUESTION.names if name not in left_out]
     results, unknown = known.results(names, ranged=made.estimated is not None)
@@ -166,7 +167,7 @@ def model(
     tables = {name: rows for name, rows in tables.items() if rows}
     return ModelAnswer(
         QUESTION, title, chosen, known, results, unknown, tables,
-        (*_warnings(made, tokens.value), *narrow, *contradictions(known, settings)), catalog,
+        (*_warnings(made, tokens.value), *narrower, *contradictions(known, settings)), catalog,
         basis=made.basis, unverified_keys=made.unverified_keys,
     )  # fmt: skip
 

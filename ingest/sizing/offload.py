@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypedDict, Unpack
 
+from ingest.catalog.device_names import released_in
 from ingest.catalog.records import Family, Optimizer, Recipe, Storage, efficiency_class
 from ingest.catalog.store import opened
 from ingest.engine.messages import Message, Option, option_error
@@ -265,7 +266,8 @@ def offload(
     made = size.architecture
     kind = "llm" if made is None else efficiency_class("llm", made.parameters, made.parameters_active, made.recurrent_layers)
     utilization = utilization_of(catalog.get(Family, kind), card)
-    job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog)
+    form = released_in(str(model), catalog.patterns["released"]) if infers and asked["weight_bits"] is None else ""
+    job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog, form)
     if optimizer is None:
         return serving(job) if serves else inference(job)
     return _training(job, fixed, tiers, recipe, optimizer)

@@ -19,7 +19,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Amount, Written, by_user, gpus_in_node, quantities_of
 from ingest.sizing.resolve import ModelSize
-from ingest.sizing.rules import MOST_READ, ROUNDING, Finding, finding, messages, on_settings, unused
+from ingest.sizing.rules import MOST_READ, ROUNDING, Finding, finding, messages, on_settings, told, unused
 from ingest.units import display, percent
 
 #: tier -> its column in a table of places
@@ -77,6 +77,7 @@ class OffloadJob(NamedTuple):
     asked: Mapping[str, Any]  # the options by name, as written
     settings: Mapping[str, float]  # what the user set
     sources: Sources  # what the answer cites
+    form: str  # in which the model is released, where that is narrower than the weights counted; else nothing
 
 
 class Part(NamedTuple):
@@ -384,6 +385,7 @@ def inference(job: OffloadJob) -> Answer:
     options = quantities_of(QUANTITIES, {name: given[name] for name in ("gpus", *QUANTITIES)})
     bits = quantities_of({}, {"weight_bits": given["weight_bits"]}).get("weight_bits", FULL_BITS)
     released_bits(bits, "--weight-bits")
+    narrower = [told("W131", form=job.form, instead="--weight-bits takes their width")] if job.form else []
     width = Input(bits).by_default("16-bit weights", "weight_bits")
     inputs = {
         **DEFAULTS,
@@ -436,6 +438,7 @@ def inference(job: OffloadJob) -> Answer:
         lambda answer: (
             *size.warnings,
             *_warnings(known, results, parts, made, waiting),
+            *narrower,
             *idle_storage(job, known),
             *on_settings(answer, settings),
         ),
