@@ -14,10 +14,7 @@ from ingest.accounting.usage import part
 from ingest.errors import IngestError, UsageError
 
 HEAD = "JobIDRaw|Cluster|Partition|Account|State|Start|End|ElapsedRaw|AllocTRES"
-MAP = """\
-llm: {partition: "train*", gpus: 16.., model: llama3-8b, tokens: 1T, checkpoint: {mode: async, keep: 3}}
-vision: {account: physics, duration: 1 h.., model: resnet50}
-"""
+MAP = TABLES["map_of_classes"]
 
 
 def row(ident, partition="train", account="chemistry", gpus=8, hours=2, kind="h100", cluster="c"):

@@ -107,8 +107,7 @@ def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
 
 
 #: Exit status as PBS Pro writes it, and the end that it means.
-STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other",
-          -27: "failed", -29: "timeout"}  # fmt: skip
+STATUS = TABLES["exit_status"]
 
 
 def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
@@ -145,12 +144,7 @@ JOB = {
     "status": {"startTime": "2025-05-01T00:00:00Z", "completionTime": "2025-05-01T01:00:00Z", "conditions": []},
 }  # fmt: skip
 EIGHT = [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]
-WORKLOAD = {
-    "kind": "Workload", "metadata": {"name": "w", "uid": "w"},
-    "spec": {"queueName": "alice", "podSets": [{"count": 2, "template": {"spec": {"containers": EIGHT}}}]},
-    "status": {"conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": "2025-05-01T00:00:00Z"},
-                              {"type": "Finished", "status": "True", "lastTransitionTime": "2025-05-01T00:30:00Z"}]},
-}  # fmt: skip
+WORKLOAD = TABLES["a_workload"]
 DAY = "2025-05-01T"
 
 
@@ -268,10 +262,7 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
         ingest.usage(numbered, columns="start=gone,end=3,gpus=4")
 
 
-@pytest.mark.parametrize(("role", "name"), [
-    ("duration", "runtimeMin"), ("duration", "Elapsed (h)"), ("gpus", "gpus_per_node"), ("gpus", "gpu_milli"),
-    ("read", "ReadGB"), ("start", "began_ms"), ("duration", ""), ("gpus", "gpus_of_job"), ("read", "bytes_read"),
-])  # fmt: skip
+@pytest.mark.parametrize(("role", "name"), TABLES["other_units"])
 def test_a_column_whose_name_says_another_unit_is_refused(tmp_path, role, name):
     columns = {"start": "t", "duration": "d", "gpus": "n", "read": "r"} | ({role: name} if name else {})
     table = written(tmp_path, f"{','.join(columns.values())}\n1746057600,3600,8,9\n")
@@ -328,16 +319,7 @@ def test_standard_input_is_read(monkeypatch):
 
 
 ROW = "{0}|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|3600|gres/gpu=8,node=1"
-STATS = """\
-obdfilter.lustre-OST000{1}.job_stats=
-job_stats:
-- job_id:          "7:node1"
-  snapshot_time:   1746057600
-  read_bytes:      { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: {0} }
-  write_bytes:     { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: 50 }
-- job_id:          kworker/3
-  read_bytes:      { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: 999 }
-"""
+STATS = TABLES["stats"]
 
 
 def test_bytes_of_lustre_go_to_their_jobs(tmp_path):
@@ -366,12 +348,7 @@ def test_a_damaged_log_of_darshan_is_refused_without_the_name_of_its_user(tmp_pa
     assert (ran.code, ran.err.count("\n"), "alice" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
 
 
-CUT = {
-    "objects": '{"jobs": [{"job_id": 1, "time": {"start": 5}}, {"job_id"',
-    "words": "{not json",
-    "another list": '{"items": [{"kind": "Secret", "data": {"token": "hunter2"}}]}',
-    "numbers": '{"items": [1, 2]}',
-}
+CUT = TABLES["cut_or_of_another_kind"]
 
 
 @pytest.mark.parametrize("kind", CUT)
@@ -384,10 +361,7 @@ JOB = {
     "job_id": 1, "state": "COMPLETED", "time": {"start": 1_746_057_600, "end": 1_746_061_200, "elapsed": 3600}, "steps": [],
     "tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 8}]},
 }  # fmt: skip
-POD = {
-    "kind": "Pod", "metadata": {"uid": "a"}, "status": {"phase": "Running", "startTime": "2025-05-01T00:00:00Z"},
-    "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": 8}}}]},
-}  # fmt: skip
+POD = TABLES["a_pod"]
 
 
 def places(found, path=()):

@@ -244,21 +244,7 @@ def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):
         assert documents(name, content) == ([text], [])
 
 
-LINES = b"""{"text": "one"}
-
-not json
-{"other": 1}
-{"text": 7}
-{"text": null}
-{"text": "two"}
-{"text": "\xff"}
-{"text": "half \\ud800"}
-["text"]
-{"text": "three", "text": "four"}
-{"text": "five"} {"text": "six"}
-still not json
-{"text":
-"last"}"""
+LINES = table("corpus/cases.yaml")["lines"].encode("latin-1")
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)

