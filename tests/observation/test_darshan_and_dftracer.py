@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import table
 from record_jobs import JOBS, LIBRARIES, run
 
 import ingest
@@ -110,9 +111,7 @@ def test_without_the_extra_a_darshan_log_is_one_line(run, monkeypatch):
     assert (ran.code, ran.refusal) == (1, "this needs the package darshan: pip install 'ingest-sizing[observe]'")
 
 
-LOG = {"path": "a.darshan", "partial": [], "negative": "", "seconds": 10.0, "began": 100.0, "ended": 110.0, "first": 1.0,
-       "last": 9.0, "reads": 1, "uid": 1, "jobid": 7, "nprocs": 1, "exe": "python train.py", "all_bytes": 1,
-       "read_seconds": 1.0}  # fmt: skip
+LOG = table("observation/cases.yaml")["darshan_log"]
 
 
 def test_logs_just_within_the_limits_of_the_refusals_below():
