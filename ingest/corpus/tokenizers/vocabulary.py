@@ -15,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.corpus.native_calls import guarded, refusals
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest, one_of
-from ingest.files import read_bytes, write_whole
+from ingest.files import read_bytes, table_beside, write_whole
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -187,31 +187,13 @@ def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
         return guarded(lambda: SentencePieceProcessor(model_proto=content))
 
 
-_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_CL100K = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_O200K = "|".join(
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    )
-)
-
+#: What is known of published vocabularies.
+PUBLISHED: Mapping[str, Any] = table_beside(__file__, "vocabularies.yaml")
 #: patterns that split text into words, by vocabulary
-PATTERNS = {"r50k": _GPT2, "gpt2": _GPT2, "p50k": _GPT2, "cl100k": _CL100K, "llama3": _CL100K, "o200k": _O200K}
-
+PATTERNS = {name: "|".join(parts) for name, parts in PUBLISHED["patterns"].items()}
+PATTERNS |= {name: PATTERNS[other] for name, other in PUBLISHED["split_by"].items()}
 #: SHA-256 of published rank files, by the name of their pattern
-RANK_FILES = {
-    "r50k": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-    "p50k": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
-    "cl100k": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "o200k": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-}
-
+RANK_FILES: Mapping[str, str] = PUBLISHED["rank_files"]
 #: how bytes are spelled as letters
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
