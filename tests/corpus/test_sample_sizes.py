@@ -119,7 +119,7 @@ def test_many_different_sizes_need_no_more_memory():
     for value in range(100_000):
         sizes.add(value)
     assert sizes.rounded
-    assert len(sizes._times) < 10_000
+    assert len(sizes.times) < 10_000
     assert sizes.percentiles((50,))[50] == pytest.approx(50_000, rel=1e-3)
     assert (sizes.count, sizes.bytes, sizes.largest) == (100_000, sum(range(100_000)), 99_999)
 
