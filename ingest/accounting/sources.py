@@ -18,14 +18,14 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy
 
 from ingest.accounting import readers
 from ingest.accounting.ledger import UNREADABLE, WORDS, Group, Ledger, delimiter_of, read_object, read_rows
-from ingest.corpus.formats.rows import JsonReader
+from ingest.corpus.formats.rows import BrokenJson, JsonReader
 from ingest.errors import IngestError, UsageError, cannot_be_read, listed
 from ingest.files import open_regular, read_bytes
 
@@ -45,44 +45,40 @@ def objects_in(lines: Iterable[str], place: str) -> Iterator[Mapping[str, Any]]:
     Raises IngestError: one is cut short or no JSON.
     """
 
-    def refuse(_: str) -> NoReturn:
-        raise IngestError(f"{place}: no whole JSON, expected an object or a list of objects")
-
-    def value() -> Any:
-        text.skip(BETWEEN)
-        return text.value()
-
     def entries() -> Iterator[Mapping[str, Any]]:
         text.position += 1
         while text.skip(BETWEEN) != "]":
-            if not isinstance(one := value(), Mapping):
+            if not isinstance(one := text.value(), Mapping):
                 raise IngestError(f"{place}: an entry of the list is no object, expected jobs, pods or workloads")
             yield one
         text.position += 1
 
     chunks = _chunks(lines)
-    text = JsonReader(lambda _: next(filter(None, chunks), ""), LONGEST_OBJECT, refuse, json.JSONDecoder())
-    while (first := text.skip(BETWEEN)) not in ("", "]"):
-        if first == "[":
-            yield from entries()
-        elif first != "{":
-            raise IngestError(f"{place}: JSON of another kind, expected an object or a list of objects")
-        else:
-            own, listed = dict[str, Any](), False
-            text.position += 1
-            while text.skip(BETWEEN) != "}":
-                name = value()
-                if text.skip(BETWEEN) != ":":
-                    refuse(name)
+    text = JsonReader(lambda _: next(filter(None, chunks), ""), LONGEST_OBJECT, json.JSONDecoder())
+    try:
+        while (first := text.skip(BETWEEN)) not in ("", "]"):
+            if first == "[":
+                yield from entries()
+            elif first != "{":
+                raise IngestError(f"{place}: JSON of another kind, expected an object or a list of objects")
+            else:
+                own, listed = dict[str, Any](), False
                 text.position += 1
-                if name in LISTS and text.skip(BETWEEN) == "[":
-                    listed = True
-                    yield from entries()
-                else:
-                    own[name] = value()
-            text.position += 1
-            if not listed:
-                yield own
+                while text.skip(BETWEEN) != "}":
+                    name = text.value()
+                    if text.skip(BETWEEN) != ":":
+                        raise BrokenJson(name)
+                    text.position += 1
+                    if name in LISTS and text.skip(BETWEEN) == "[":
+                        listed = True
+                        yield from entries()
+                    else:
+                        own[name] = text.value(BETWEEN)
+                text.position += 1
+                if not listed:
+                    yield own
+    except BrokenJson:
+        raise IngestError(f"{place}: no whole JSON, expected an object or a list of objects") from None
 
 
 def _chunks(lines: Iterable[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ingest.corpus.files.listing import DATASETS, SCHEME, list_splits
 from ingest.corpus.files.names import AS_TEXT, content_suffix, first_line, kind_by_magic, suffix_of
@@ -39,6 +39,7 @@ from ingest.corpus.formats.rows import (
     LIMIT_BYTES,
     MOST_COLUMNS,
     TOO_LONG,
+    BrokenJson,
     Damage,
     JsonReader,
     SkippedRows,
@@ -343,10 +344,7 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
                 return text
         return decode(b"", True)
 
-    def refuse(reason: str) -> NoReturn:
-        raise Unreadable(path, reason)
-
-    window = JsonReader(read_on, LIMIT_BYTES, refuse)
+    window = JsonReader(read_on, LIMIT_BYTES)
     try:
         in_array = window.skip(_BETWEEN) == "["
         if in_array:
@@ -357,8 +355,8 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
                 in_array = False
                 continue
             yield window.value()
-    except UnicodeDecodeError as error:
-        raise Unreadable(path, f"not UTF-8: {error.reason}") from None
+    except (UnicodeDecodeError, BrokenJson) as error:
+        raise Unreadable(path, f"not UTF-8: {error.reason}" if isinstance(error, UnicodeDecodeError) else str(error)) from None
     if in_array:
         raise Unreadable(path, "truncated: its JSON array has no end")
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from ingest.corpus.files.source import OUTPUT_BYTES, Stream, Unreadable
 from ingest.corpus.types import Chunk, Note, SkippedFile
@@ -350,16 +350,18 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
         yield b"".join(begun) if held <= limit else None
 
 
+class BrokenJson(ValueError):
+    """JSON is broken, cut short, or too long."""
+
+
 class JsonReader:
     """JSON of which a value is held at a time: `read_on` gives further letters for the number that is held, none at the end.
 
-    A value of more than `most` letters, or a broken one, is refused.
+    Raises BrokenJson, by every method: a value has more than `most` letters, or is broken.
     """
 
-    def __init__(
-        self, read_on: Callable[[int], str], most: int, refuse: Callable[[str], NoReturn], decoder: json.JSONDecoder = DECODER
-    ) -> None:
-        self._read_on, self._most, self._refuse, self._decode = read_on, most, refuse, decoder.raw_decode
+    def __init__(self, read_on: Callable[[int], str], most: int, decoder: json.JSONDecoder = DECODER) -> None:
+        self._read_on, self._most, self._decode = read_on, most, decoder.raw_decode
         self._text, self._ended = "", False
         self.position = 0
 
@@ -378,23 +380,24 @@ class JsonReader:
                 return ""
             self._more()
 
-    def value(self) -> Any:
-        """Return the value at the position, and move past it."""
+    def value(self, between: str = "") -> Any:
+        """Return the value at the position, or behind the characters `between`, and move past it."""
+        self.skip(between)
         while True:
             try:
                 value, stop = self._decode(self._text, self.position)
             except RecursionError:
-                self._refuse("JSON that is nested too deep")
+                raise BrokenJson("JSON that is nested too deep") from None
             except ValueError as error:
                 if self._ended:
-                    self._refuse(f"broken or truncated JSON: {str(error).partition(':')[0]}")
+                    raise BrokenJson(f"broken or truncated JSON: {str(error).partition(':')[0]}") from None
             else:
                 # a number may continue in text not yet read
                 if stop < len(self._text) or self._ended:
                     self.position = stop
                     return value
             if len(self._text) - self.position > self._most:
-                self._refuse(f"a JSON value {TOO_LONG}, or broken JSON")
+                raise BrokenJson(f"a JSON value {TOO_LONG}, or broken JSON")
             self._more()
 
 
