@@ -501,15 +501,10 @@ def test_numbers_of_any_length_are_json(name, documents):
 
 
 def test_the_turns_of_a_chat_are_one_text_in_parquet_arrow_and_jsonl(documents):
-    chats = [
-        [{"role": "user", "content": "hi "}, {"role": "assistant", "content": None}, {"role": "assistant", "content": "you"}],
-        None,
-        [{"role": "assistant", "content": None}],
-        [{"role": "user", "content": "é"}],
-    ]
-    table = pyarrow.table({"messages": chats})
+    chats = table("corpus/cases.yaml")["chats"]
+    rows = pyarrow.table({"messages": chats})
     lines = "".join(json.dumps({"messages": chat}) + "\n" for chat in chats).encode()
-    for name, content in (("a.parquet", as_parquet(table)), ("a.arrow", as_arrow(table)), ("a.jsonl", lines)):
+    for name, content in (("a.parquet", as_parquet(rows)), ("a.arrow", as_arrow(rows)), ("a.jsonl", lines)):
         texts, notes = documents(name, content, text_field="messages.content")
         assert texts == ["hi you", "é"]
         assert sum(note.count(" and ") + 1 for note in notes) == 2

@@ -17,7 +17,6 @@ from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers, adds_up,
 from ingest.corpus.tokenizers.splitter import (
     BEFORE_SPACE,
     BEFORE_STOP,
-    INSTEAD_OF_SPACE,
     CannotSplit,
     DocumentSplitter,
     SplitRule,
@@ -127,24 +126,14 @@ def test_what_structure_allows_is_still_tried_on_the_input():
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
-    first(
-        3,
-        [
-            ({"model_type": "bpe", "normalization_rule_name": "identity", "remove_extra_whitespaces": False}, INSTEAD_OF_SPACE),
-            ({"model_type": "unigram", "add_dummy_prefix": False, "remove_extra_whitespaces": False}, BEFORE_SPACE),
-            ({"model_type": "bpe", "split_by_whitespace": False}, None),
-            ({"model_type": "unigram"}, INSTEAD_OF_SPACE),
-            ({"model_type": "unigram", "add_dummy_prefix": False}, None),
-            ({"model_type": "unigram", "user_defined_symbols": "a b"}, None),
-        ],
-    ),
+    ("asked", "rule"),
+    first(3, map(tuple, table("corpus/cases.yaml")["sentencepiece_models"])),
     ids=str,
 )
-def test_sentencepiece_models(asked, expected, tmp_path):
+def test_sentencepiece_models(asked, rule, tmp_path):
     path = tmp_path / "m.model"
     path.write_bytes(sentencepiece_model(**asked))
-    vocabulary = vocabulary_of(str(path))
+    vocabulary, expected = vocabulary_of(str(path)), rule and getattr(splitter, rule)
     assert split_rule_of(vocabulary) is expected
     if expected:
         engine = SentencePiece(vocabulary, threads=2)
