@@ -190,8 +190,7 @@ def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
 #: What is known of published vocabularies.
 PUBLISHED: Mapping[str, Any] = table_beside(__file__, "vocabularies.yaml")
 #: patterns that split text into words, by vocabulary
-PATTERNS = {name: "|".join(parts) for name, parts in PUBLISHED["patterns"].items()}
-PATTERNS |= {name: PATTERNS[other] for name, other in PUBLISHED["split_by"].items()}
+PATTERNS = {name: "|".join(PUBLISHED["patterns"][one]) for name, one in PUBLISHED["split_by"].items()}
 #: SHA-256 of published rank files, by the name of their pattern
 RANK_FILES: Mapping[str, str] = PUBLISHED["rank_files"]
 #: how bytes are spelled as letters
