@@ -13,7 +13,6 @@ from contextlib import suppress
 
 import pytest
 import zstandard
-from conftest import table
 from histories import TABLES, drawn, written
 
 import ingest
@@ -121,7 +120,79 @@ def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
     assert answer.removed == {"array, of which each task is recorded": 1}
 
 
-OBJECTS = table("accounting/objects.yaml")
+def pod(name, start, end, gpus, phase="Succeeded", resource="nvidia.com/gpu", **more):
+    status = {"phase": phase, **({"startTime": start} if start else {})}
+    if end:
+        status["containerStatuses"] = [{"state": {"terminated": {"finishedAt": end, "exitCode": 0}}}]
+    containers = [{"name": "main", "resources": {"limits": {resource: str(gpus)}, "requests": {"cpu": "8"}}}]
+    spec = {"containers": containers, "nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}}
+    meta = {"name": name, "namespace": "team-alice", "uid": name}
+    return {"kind": "Pod", "metadata": meta, "status": status | more, "spec": spec}
+
+
+JOB = TABLES["a_job_of_kubernetes"]
+EIGHT = [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]
+WORKLOAD = TABLES["a_workload"]
+DAY = "2025-05-01T"
+
+
+def odd_pod(resources=None, spec=None, status=None, **meta):
+    """A pod of an hour with other resources, and keys of its spec, status and metadata."""
+    one = pod("odd", DAY + "00:00:00Z", None if status else DAY + "01:00:00Z", 8)
+    if resources is not None:
+        one["spec"]["containers"] = [{"resources": {"limits": resources}}]
+    return one | {"spec": one["spec"] | (spec or {}), "status": one["status"] | (status or {}),
+                  "metadata": one["metadata"] | meta}  # fmt: skip
+
+
+def first(gpus, **more):
+    return {"initContainers": [{"resources": {"limits": {"nvidia.com/gpu": gpus}}, **more}]}
+
+
+def odd_workload(conditions, **status):
+    """A workload whose conditions turned at minutes of an hour."""
+    turned = [{"type": name, "status": value, "lastTransitionTime": f"{DAY}00:{minute:02}:00Z"}
+              for name, value, minute in conditions]  # fmt: skip
+    return WORKLOAD | {"status": {"conditions": turned, **status}, "metadata": {"uid": "odd"}}
+
+
+#: What ended, or was never ready.
+GONE = {"phase": "Failed", "reason": "Evicted"}
+NEVER_READY = {"type": "Ready", "status": "False", "lastTransitionTime": DAY + "00:00:00Z"}
+DISRUPTED = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": DAY + "00:30:00Z"}
+ADMITTED, FINISHED = ("Admitted", "True", 0), ("Finished", "True", 30)
+WORKED = pod("a", DAY + "00:00:00Z", DAY + "01:00:00Z", 8)
+OBJECTS = {
+    "of two containers": ([odd_pod(spec={"containers": EIGHT * 2})], 16, 0),
+    "first container": ([odd_pod(spec=first(9))], 9, 0),
+    "first container that stays": ([odd_pod(spec=first(2, restartPolicy="Always"))], 10, 0),
+    "percent": ([odd_pod({"koordinator.sh/gpu": "50"})], 0.5, 0),
+    "fraction": ([odd_pod({}, annotations={"gpu-fraction": "0.25"})], 0.25, 0),
+    "memory": ([WORKED, odd_pod({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000})], 8, 1),
+    "shared": ([WORKED, odd_pod({"nvidia.com/gpu.shared": 1})], 8, 1),
+    "memory of Run:ai": ([WORKED, odd_pod({"cpu": 1}, annotations={"gpu-memory": "8000"})], 8, 1),
+    **{
+        f"other: {name}": ([WORKED, odd_pod({name: 8})], 8, lost)
+        for lost, names in (
+            (1, ("google.com/tpu", "huawei.com/Ascend910", "cambricon.com/mlu370", "hygon.com/dcunum", "nvidia.com/A100")),
+            (0, ("rdma/hca", "openshift.io/output", "cpu")),
+        )
+        for name in names
+    },
+    "beside a NIC": ([odd_pod({"nvidia.com/gpu": 4, "nvidia.com/hostdev": 1})], 4, 0),
+    "evicted, never ready": ([odd_pod(status=GONE | {"conditions": [NEVER_READY, DISRUPTED]})], 4, 0),
+    "evicted, no end": ([WORKED, odd_pod(status=GONE | {"conditions": [NEVER_READY]})], 8, 1),
+    "a job of fewer pods": ([JOB | {"spec": JOB["spec"] | {"completions": 2}}], 4, 0),
+    "admitted in part": ([odd_workload([ADMITTED, FINISHED], admission={"podSetAssignments": [{"count": 1}]})], 4, 0),
+    "evicted, admission lost": ([WORKLOAD, odd_workload([("Admitted", "False", 30), ("Evicted", "True", 30)])], 8, 1),
+    "finished before admission": ([WORKLOAD, odd_workload([("QuotaReserved", "False", 0), FINISHED])], 8, 1),
+    "pods": ([pod("a", DAY + "00:00:00Z", DAY + "02:00:00Z", 8), pod("b", "", "", 8, "Pending")], 16, 1),
+    "a slice": ([pod("a", DAY + "00:00:00Z", DAY + "07:00:00Z", 1, resource="nvidia.com/mig-1g.10gb")], 1, 0),
+    "an evicted pod": ([pod("a", DAY + "00:00:00Z", DAY + "01:00:00Z", 2, "Failed", reason="Evicted")], 2, 0),
+    "a job": ([JOB], 8, 0),
+    "still running": ([WORKED, odd_pod(status={"phase": "Running"})], 16, 0),
+    "a workload": ([WORKLOAD], 8, 0),
+}
 
 
 @pytest.mark.parametrize("kind", OBJECTS)
@@ -137,9 +208,8 @@ def test_objects_of_kubernetes_hold_gpus_from_start_to_end(tmp_path, kind):
 
 
 def test_what_still_runs_counts_until_the_last_time_of_its_file(tmp_path):
-    (worked, running), *_ = OBJECTS["still running"]
-    later = json.dumps(worked).replace("2025-05-01T", "2025-05-07T")
-    files = [written(tmp_path, json.dumps([worked, running]), "day"), written(tmp_path, later, "later")]
+    day = json.dumps([WORKED, odd_pod(status={"phase": "Running"})])
+    files = [written(tmp_path, day, "day"), written(tmp_path, json.dumps(WORKED).replace(DAY, "2025-05-07T"), "later")]
     answer = ingest.usage(*files[::-1])
     assert (answer.results["gpu_hours"].value, [*answer.runs.notes.values()]) == (24, [1])
     with pytest.raises(IngestError, match=r"found Kubernetes Pod.*Kubernetes Job, which tell of the same runs"):
