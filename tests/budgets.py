@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 79_982,
+    "lines of the package": 79_766,
     "modules": 276,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
-    "literals of quantity names outside the formulas": 5_269,
-    "lines of the tests": 50_025,
+    "literals of quantity names outside the formulas": 5_262,
+    "lines of the tests": 49_571,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }

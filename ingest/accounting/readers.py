@@ -18,16 +18,11 @@ from ingest.errors import IngestError, UsageError, expected_one_of
 # Tables: any CSV whose columns the user names once, and the public pod list of Alibaba.
 
 #: What a column of a table may be.
-ROLES = ("id", "start", "end", "duration", "gpus", "nodes", "gpu", "partition", "account", "cluster", "state", "read",
-         "written")  # fmt: skip
+ROLES: Sequence[str] = records.WORDS["roles"]
 #: Codes of states as tables write them.
 STATES = {word.lower(): code for word, code in CODE_OF.items()}
 #: Words in the name of a column that say something else than what is read as it: seconds since 1970, seconds, GPUs, bytes.
-_FRACTIONS, _SIZES = "ms msec millis milliseconds us micros ns nanos", "kb kib mb mib gb gib tb tib pb gbit rate bandwidth ops"
-ELSEWISE = {
-    "start": _FRACTIONS, "end": _FRACTIONS, "duration": f"{_FRACTIONS} min mins minute minutes m h hr hrs hour hours day days",
-    "gpus": "milli percent pct util utilization node task hours seconds mem memory", "read": _SIZES, "written": _SIZES,
-}  # fmt: skip
+ELSEWISE: Mapping[str, Sequence[str]] = records.WORDS["elsewise"]
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 #: Days since 1900, as spreadsheets count them, from 1990 to 2099.
 SPREADSHEET = (32_874, 73_050)
@@ -37,8 +32,7 @@ THOUSAND = 1000
 #: Rows in which a column of GPUs shows whether it holds numbers or what Slurm allocates, such as `gres/gpu=8,node=1`.
 LOOKED_AT = 40
 #: What `sacct` calls a column; it calls the others as they are called here.
-SACCT = {"id": "jobidraw", "duration": "elapsed", "gpus": "alloctres", "nodes": "nnodes", "read": "tresusageintot",
-         "written": "tresusageouttot"}  # fmt: skip
+SACCT: Mapping[str, str] = records.WORDS["sacct"]
 
 
 def columns_of(text: str | Mapping[str, str] | None) -> dict[str, str]:
@@ -86,7 +80,7 @@ def read_table(lines: Iterable[str], place: str, ledger: Ledger, columns: Mappin
         else:
             raise IngestError(f"{place}: no column '{name}' for {role}, expected one of its {len(names)} columns")
         words = {*map(str.lower, _WORDS.findall(name)), *_WORDS.findall(name.lower())}
-        if word := min(words & {*ELSEWISE.get(role, "").split()}, default=""):
+        if word := min(words & {*ELSEWISE.get(role, ())}, default=""):
             raise IngestError(f"{place}: column '{name}' has '{word}' in its name, expected seconds, GPUs of a run, or bytes")
     rows = chain([first] if numbered else [], lines)
     ahead = [*islice(rows, LOOKED_AT)]
@@ -161,7 +155,7 @@ def _time(text: str, days: dict[str, int]) -> int:
 
 
 #: The header of Alibaba's pod list (cluster-trace-gpu-v2023) has these names.
-POD_LIST = ("name", "num_gpu", "gpu_milli", "creation_time", "deletion_time", "scheduled_time")
+POD_LIST: Sequence[str] = records.WORDS["pod_list"]
 
 
 def read_pod_list(lines: Iterable[str], ledger: Ledger) -> None:
@@ -192,17 +186,12 @@ RECORD = re.compile(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d(?:\.\d+)?;([A-Za-z]);([^;]*
 #: A value with quotation marks may hold spaces: the account, the name of the project.
 _FIELD = re.compile(r'([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 #: Records of an allocation that ended; all others tell of queues, starts, reservations.
-ENDED = {"E": True, "R": True}
+ENDED = ("E", "R")
 #: Exit status of a job that the system ended: negative ones are PBS's own (`JOB_EXEC_*`), above 256 signals.
 KILLED, REQUEUED = 256, "R"
 #: Of PBS's own those that say more than an interrupt: no start, limits of CPUs and memory, of time; Torque means other things
 #: by -10 to -12 than PBS Pro.
-OWN = {
-    **dict.fromkeys((-1, -2), "failed"),
-    **dict.fromkeys((-10, -11, -12), "other"),
-    **dict.fromkeys(range(-27, -23), "failed"),
-    **dict.fromkeys((-28, -29), "timeout"),
-}
+OWN: Mapping[int, str] = {number: word for word, numbers in records.WORDS["exit_status"].items() for number in numbers}
 _KIND = re.compile(r":gpu_type=([^:+]+)")
 #: GPUs of a chunk or vnode, by the resource that each site has for them.
 _GPUS = re.compile(r"(?:^|:)n?gpus?=(\d+)(?![.\d])")
@@ -308,12 +297,7 @@ FRACTION, MEMORY = "gpu-fraction", "gpu-memory"
 #: Resources that are accelerators whatever a site calls them.
 _OTHER = re.compile(rf"^(?:nvidia|amd)\.com/|(?<![a-z])(?:{'|'.join(records.OTHERS)}|ascend|davinci)")
 #: Labels that tell the kind of GPU of the node that a pod asks for.
-PRODUCTS = (
-    "nvidia.com/gpu.product",
-    "cloud.google.com/gke-accelerator",
-    "amd.com/gpu.product-name",
-    "k8s.amazonaws.com/accelerator",
-)
+PRODUCTS: Sequence[str] = records.WORDS["products"]
 NO_DATA: Mapping[str, Any] = {}
 
 

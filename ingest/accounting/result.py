@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ingest.accounting.ledger import FIRST_YEAR, PARTS, account_of, shown_name
+from ingest.accounting.ledger import FIRST_YEAR, PARTS, WORDS, account_of, shown_name
 from ingest.accounting.runs import Array, Profile, Runs, profile, week_by_hour, window_of
 from ingest.catalog.records import Gpu, Node
 from ingest.catalog.store import Catalog
@@ -120,17 +120,8 @@ class Usage(InteractiveResult):
 
 #: Column in which comments begin.
 COMMENT = 44
-HEAD = """\
-# A site for `ingest plan`, counted from the accounting history of a cluster.
-# Comments say where each number comes from. Edit what you know better, answer the `questions`, then run: ingest plan FILE
-"""
-TAIL = """\
-
-storage:
-  protection: {data: 8, parity: 2}
-  fill_limit: 85%
-  headroom: 20%
-"""
+#: How a site file begins, and what it says of the storage.
+HEAD, TAIL = WORDS["site_head"], WORDS["site_tail"]
 #: Rates below this are no requirement; a number of bytes without a unit is at least a thousand.
 LEAST_RATE, LEAST_BYTES = 1e6, 1000
 

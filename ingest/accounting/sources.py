@@ -18,18 +18,21 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy
 
 from ingest.accounting import readers
-from ingest.accounting.ledger import UNREADABLE, Group, Ledger, delimiter_of, read_object, read_rows
+from ingest.accounting.ledger import UNREADABLE, WORDS, Group, Ledger, delimiter_of, read_object, read_rows
+from ingest.corpus.formats.rows import BrokenJson, JsonReader
 from ingest.errors import IngestError, UsageError, cannot_be_read, listed
 from ingest.files import open_regular, read_bytes
 
 #: The lists whose entries are objects of a history.
 LISTS = ("jobs", "items")
+#: What stands between values: commas are not looked for.
+BETWEEN = " \t\r\n,"
 #: Letters that one object may have.
 LONGEST_OBJECT = 2**25
 #: Letters that are read between two attempts to take objects.
@@ -41,82 +44,41 @@ def objects_in(lines: Iterable[str], place: str) -> Iterator[Mapping[str, Any]]:
 
     Raises IngestError: one is cut short or no JSON.
     """
-    text = _Json(lines, place)
-    while text.next() not in ("", "]"):
-        if text.next() == "[":
-            yield from text.entries()
-        elif text.next() != "{":
-            raise IngestError(f"{place}: JSON of another kind, expected an object or a list of objects")
-        else:
-            own, listed = dict[str, Any](), False
-            text.at += 1
-            while text.next() != "}":
-                name = text.value()
-                if text.next() != ":":
-                    text.refuse()
-                text.at += 1
-                if name in LISTS and text.next() == "[":
-                    listed = True
-                    yield from text.entries()
-                else:
-                    own[name] = text.value()
-            text.at += 1
-            if not listed:
-                yield own
 
-
-class _Json:
-    """JSON that is taken value by value as its lines are read."""
-
-    def __init__(self, lines: Iterable[str], place: str) -> None:
-        self.chunks, self.place = _chunks(lines), place
-        self.buffer, self.at = "", 0
-        self.decode = json.JSONDecoder().raw_decode
-
-    def more(self) -> bool:
-        """Read on; returns whether there was more."""
-        chunk = next(self.chunks, "")
-        self.buffer, self.at = self.buffer[self.at :] + chunk, 0
-        return bool(chunk)
-
-    def next(self) -> str:
-        """The next letter that is neither space nor comma; empty at the end."""
-        while True:
-            while self.at < len(self.buffer):
-                if self.buffer[self.at] not in " \t\r\n,":
-                    return self.buffer[self.at]
-                self.at += 1
-            if not self.more():
-                return ""
-
-    def refuse(self) -> NoReturn:
-        raise IngestError(f"{self.place}: no whole JSON, expected an object or a list of objects")
-
-    def value(self) -> Any:
-        """The next value."""
-        self.next()
-        while True:
-            start = self.at
-            try:
-                one, end = self.decode(self.buffer, start)
-            except (ValueError, RecursionError):
-                if len(self.buffer) - start > LONGEST_OBJECT or not self.more():
-                    self.refuse()
-                continue
-            # A number may go on in the next chunk.
-            if end < len(self.buffer) or isinstance(one, (str, Mapping, list)) or not self.more():
-                self.at = self.at + end - start
-                return one
-
-    def entries(self) -> Iterator[Mapping[str, Any]]:
-        """The objects of the next list."""
-        self.at += 1
-        while self.next() != "]":
-            one = self.value()
-            if not isinstance(one, Mapping):
-                raise IngestError(f"{self.place}: an entry of the list is no object, expected jobs, pods or workloads")
+    def entries() -> Iterator[Mapping[str, Any]]:
+        text.position += 1
+        while text.skip(BETWEEN) != "]":
+            if not isinstance(one := text.value(), Mapping):
+                raise IngestError(f"{place}: an entry of the list is no object, expected jobs, pods or workloads")
             yield one
-        self.at += 1
+        text.position += 1
+
+    chunks = _chunks(lines)
+    text = JsonReader(lambda _: next(filter(None, chunks), ""), LONGEST_OBJECT, json.JSONDecoder())
+    try:
+        while (first := text.skip(BETWEEN)) not in ("", "]"):
+            if first == "[":
+                yield from entries()
+            elif first != "{":
+                raise IngestError(f"{place}: JSON of another kind, expected an object or a list of objects")
+            else:
+                own, listed = dict[str, Any](), False
+                text.position += 1
+                while text.skip(BETWEEN) != "}":
+                    name = text.value()
+                    if text.skip(BETWEEN) != ":":
+                        raise BrokenJson(name)
+                    text.position += 1
+                    if name in LISTS and text.skip(BETWEEN) == "[":
+                        listed = True
+                        yield from entries()
+                    else:
+                        own[name] = text.value(BETWEEN)
+                text.position += 1
+                if not listed:
+                    yield own
+    except BrokenJson:
+        raise IngestError(f"{place}: no whole JSON, expected an object or a list of objects") from None
 
 
 def _chunks(lines: Iterable[str]) -> Iterator[str]:
@@ -160,13 +122,7 @@ EXPECTED = (
 
 
 #: What looks like a history and is none that is read, by how its first line begins.
-AS_TABLE = "which is read as a table alone (--columns start=…,end=…,gpus=…)"
-UNREAD = {
-    r"# Version: |(?:[^:|]*:){20}": f"accounting of Grid Engine, {AS_TABLE}",
-    r"[A-Z]\w+ = |\*\*\* ": f"a history of HTCondor, {AS_TABLE}",
-    r'"[A-Z_]+" "\d+\.\d': f"accounting of LSF, {AS_TABLE}",
-    r"(?:[^|]*\|){5}": "a table without a header, whose columns have numbers (--columns id=1,state=2,start=3,end=4,gpus=5)",
-}
+UNREAD: Mapping[str, str] = WORDS["unread"]
 
 
 class Asked(NamedTuple):

@@ -286,7 +286,7 @@ class SizeCounts:
     def __init__(self) -> None:
         self.count = self.bytes = self.largest = 0
         self.rounded = False  # with too many sizes, percentiles are accurate to a thousandth only
-        self._times, self._bytes = Counter[int](), Counter[int]()
+        self.times, self._bytes = Counter[int](), Counter[int]()  # by size, and by power of two
         self._most = MOST_SIZES
 
     def add(self, size: int, times: int = 1) -> None:
@@ -295,8 +295,8 @@ class SizeCounts:
         self.bytes += size * times
         self.largest = max(self.largest, size)
         self._bytes[size.bit_length()] += size * times
-        self._times[rounded(size) if self.rounded else size] += times
-        self._round(len(self._times) > self._most)
+        self.times[rounded(size) if self.rounded else size] += times
+        self._round(len(self.times) > self._most)
 
     def merge(self, other: SizeCounts) -> None:
         """Add the sizes of another distribution, as if each were added alone."""
@@ -305,39 +305,35 @@ class SizeCounts:
         self.largest = max(self.largest, other.largest)
         self._bytes.update(other._bytes)
         self._round(other.rounded)
-        for size, times in other._times.items():
-            self._times[rounded(size) if self.rounded else size] += times
-        self._round(len(self._times) > self._most)
+        for size, times in other.times.items():
+            self.times[rounded(size) if self.rounded else size] += times
+        self._round(len(self.times) > self._most)
 
     def _round(self, needed: bool) -> None:
         """Round all sizes where that is needed and not done."""
         if needed and not self.rounded:
             self.rounded = True
-            before, self._times = self._times, Counter()
+            before, self.times = self.times, Counter()
             for exact, number in before.items():
-                self._times[rounded(exact)] += number
+                self.times[rounded(exact)] += number
 
     def to_entry(self) -> list[Any]:
         """The distribution in JSON."""
-        return [self.count, self.bytes, self.largest, self.rounded, list(self._times.items()), list(self._bytes.items())]
+        return [self.count, self.bytes, self.largest, self.rounded, list(self.times.items()), list(self._bytes.items())]
 
     @classmethod
     def from_entry(cls, entry: Sequence[Any]) -> SizeCounts:
         """The distribution that `to_entry` gave."""
         made = cls()
         made.count, made.bytes, made.largest, made.rounded, times, sizes = entry
-        made._times.update(dict(times))
+        made.times.update(dict(times))
         made._bytes.update(dict(sizes))
         return made
 
-    def share_below(self, limit: int) -> float:
-        """Return the share of sizes that are smaller."""
-        return sum(times for size, times in self._times.items() if size < limit) / self.count
-
     def percentiles(self, percentages: Sequence[int] = PERCENTILES) -> dict[int, int]:
         """Return, for each percentage, the smallest size that this percentage of sizes does not exceed."""
-        sizes = sorted(self._times)
-        ends = list(accumulate(self._times[size] for size in sizes))
+        sizes = sorted(self.times)
+        ends = list(accumulate(self.times[size] for size in sizes))
         return {percent: sizes[bisect_left(ends, math.ceil(percent * self.count / 100))] for percent in percentages}
 
     def rows(self) -> list[dict[str, Any]]:
@@ -348,7 +344,7 @@ class SizeCounts:
     def bins(self) -> list[dict[str, int]]:
         """Return the histogram over powers of two."""
         counts, ends = Counter[int](), dict[int, tuple[int, int]]()
-        for size, times in sorted(self._times.items()):
+        for size, times in sorted(self.times.items()):
             place = size.bit_length()
             counts[place] += times
             ends[place] = (ends.get(place, (size, size))[0], size)
@@ -565,7 +561,8 @@ def measured_sizes(sizes: SampleSizes, named: str, manifest: str, catalog: Catal
         "unreadable_bytes": lost,
     }
     known = Quantities({name: Input(value, origin="measured") for name, value in counts.items()})
-    known.give({"small_file_share": Input(sizes.samples.share_below(SMALL), origin="measured")})
+    small = sum(times for size, times in sizes.samples.times.items() if size < SMALL)
+    known.give({"small_file_share": Input(small / sizes.samples.count, origin="measured")})
     known.state("samples_measured")
     notes = [*left_out(sizes.skipped, lost, sizes.files.bytes), *cautions(sizes), *sizes.notes]
     if sizes.samples.rounded or sizes.files.rounded:

@@ -17,6 +17,7 @@ from ingest.catalog.store import Catalog
 from ingest.corpus.counting.exact import DocumentCounter
 from ingest.corpus.counting.ledger import (
     FORM,
+    IDENTITY,
     Kept,
     Ledger,
     Shards,
@@ -163,7 +164,7 @@ def part_of_sizes(
     progress.begin(size, 0)
     entries = [{"shard": number, **shards.sizes_of(number, progress.moved).to_entry()} for number in numbers]
     progress.clear()
-    identity = {"manifest": listing.manifest_hash(), "vocabulary": "", "options": "samples", "version": __version__}
+    identity = dict(zip(IDENTITY, (listing.manifest_hash(), "", "samples", __version__), strict=True))
     divided = Divided(SIZES, len(shards), identity, short_title(paths), catalog, skipped=listing.skipped)
     return divided.part(share, numbers, entries, size)
 
@@ -375,12 +376,8 @@ class OpenCorpus:
         return Divided(kind, shards, identity, self.named, self.catalog, *about)
 
     def _identity(self, *options: str) -> dict[str, Any]:
-        return {
-            "manifest": self.listing.manifest_hash(),
-            "vocabulary": self.vocabulary.sha256,
-            "options": " ".join((f"text_field={self.text_field!r} input_format={self.input_format!r}", *options)),
-            "version": __version__,
-        }
+        asked = " ".join((f"text_field={self.text_field!r} input_format={self.input_format!r}", *options))
+        return dict(zip(IDENTITY, (self.listing.manifest_hash(), self.vocabulary.sha256, asked, __version__), strict=True))
 
     def _ledger(self) -> Ledger | None:
         return None if self.ledger is None else Ledger(self.ledger, self._identity())

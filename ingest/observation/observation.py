@@ -68,15 +68,8 @@ class Figure(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The figure in JSON; `window` and `coverage` are null where they are unknown."""
-        return {
-            **self.quantity.to_dict(),
-            "basis": self.basis,
-            "source": self.source,
-            "window": self.window.to_dict() if self.window else None,
-            "coverage": self.coverage,
-            "lower_bound": self.lower_bound,
-            "note": self.note,
-        }
+        own = {name: getattr(self, name) for name in ("basis", "source", "window", "coverage", "lower_bound", "note")}
+        return {**self.quantity.to_dict(), **own, "window": self.window.to_dict() if self.window else None}
 
 
 def is_number(found: object) -> TypeGuard[float]:

@@ -14,10 +14,7 @@ from ingest.accounting.usage import part
 from ingest.errors import IngestError, UsageError
 
 HEAD = "JobIDRaw|Cluster|Partition|Account|State|Start|End|ElapsedRaw|AllocTRES"
-MAP = """\
-llm: {partition: "train*", gpus: 16.., model: llama3-8b, tokens: 1T, checkpoint: {mode: async, keep: 3}}
-vision: {account: physics, duration: 1 h.., model: resnet50}
-"""
+MAP = TABLES["map_of_classes"]
 
 
 def row(ident, partition="train", account="chemistry", gpus=8, hours=2, kind="h100", cluster="c"):
@@ -117,14 +114,7 @@ def test_parts_are_made_and_merged_by_the_command(tmp_path, run):
         assert run("site", "--from", str(days), "--part", f"{number}/3", "-o", f"{number}.npz").code == 0
     merged = run("site", "--merge", "--from", "3.npz", "1.npz", "2.npz", "--format", "json").data
     assert merged == whole
-    for words, said in (
-        (["--merge", "--from", "1.npz", "1.npz", "2.npz", "3.npz"], "twice"),
-        (["--merge", "--from", str(next(days.iterdir()))], "no part of a history"),
-        (["--from", "days", "--part", "4/3", "-o", "x.npz"], "expected such as 2/8"),
-        (["--from", "days", "--part", "1/9", "-o", "x.npz"], "at least one for each"),
-        (["--from", "days", "--part", "1/3", "-o", "x.yaml"], "ends in .npz"),
-        (["--from", "days", "-o", "usage.pdf"], "ends in '.pdf'"),
-    ):
+    for words, said in [[["--merge", "--from", str(next(days.iterdir()))], "no part of a history"], *TABLES["parts"]]:
         ran = run("site", *words)
         assert (said in ran.err, ran.err.count("\n")) == (True, 1), ran.err
 

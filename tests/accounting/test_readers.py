@@ -87,28 +87,19 @@ def test_the_objects_of_sacct_give_what_its_rows_do(tmp_path):
 
 
 RECORD = "04/16/2025 10:00:00;{};{}.server;user=alice queue=gpu "
-VNODES = "(n1:ncpus=8:ngpus=4)+(n2:ncpus=8:ngpus=4)"
-PBS = [
-    ("S", 10, "start=1744817000"),
-    ("E", 10, f'account="a b" ctime=1 start=1744817000 exec_vnode={VNODES} Resource_List.ngpus=8 '
-              "Resource_List.nodect=2 end=1744820600 Exit_status=0 resources_used.walltime=00:59:59"),
-    ("R", 11, "start=1744817000 Resource_List.ngpus=2 Resource_List.nodect=1 end=1744818800 Exit_status=-3"),
-    ("E", 11, "start=1744820600 Resource_List.nodes=2:ppn=8:gpus=2 end=1744824200 Exit_status=271"),
-    ("D", 12, "requestor=bob@host"),
-    ("E", 13, "Resource_List.ngpus=2 end=1744824200 Exit_status=1"),
-]  # fmt: skip
 
 
 def test_accounting_records_of_pbs_tell_of_ends_and_requeues(tmp_path):
-    answer = ingest.usage(written(tmp_path, "\n".join(RECORD.format(kind, ident) + text for kind, ident, text in PBS)))
+    answer = ingest.usage(
+        written(tmp_path, "\n".join(RECORD.format(kind, ident) + text for kind, ident, text in TABLES["pbs"]))
+    )
     assert [answer.results[name].value for name in ("gpu_hours", "jobs", "jobs_skipped")] == [8 + 1 + 4, 3, 1]
     ends = {word: sum(one.ends.get(word, 0) for one in answer.classes) for word in ("completed", "interrupted", "cancelled")}
     assert ends == {"completed": 1, "interrupted": 1, "cancelled": 1}
 
 
 #: Exit status as PBS Pro writes it, and the end that it means.
-STATUS = {0: "completed", 1: "failed", 137: "failed", 265: "cancelled", -1: "failed", -3: "interrupted", -12: "other",
-          -27: "failed", -29: "timeout"}  # fmt: skip
+STATUS = TABLES["exit_status"]
 
 
 def test_records_of_pbs_say_the_end_the_gpus_and_their_kind(tmp_path):
@@ -139,18 +130,9 @@ def pod(name, start, end, gpus, phase="Succeeded", resource="nvidia.com/gpu", **
     return {"kind": "Pod", "metadata": meta, "status": status | more, "spec": spec}
 
 
-JOB = {
-    "kind": "Job", "metadata": {"name": "sweep", "namespace": "team", "uid": "j"},
-    "spec": {"parallelism": 4, "template": {"spec": {"containers": [{"resources": {"requests": {"amd.com/gpu": 2}}}]}}},
-    "status": {"startTime": "2025-05-01T00:00:00Z", "completionTime": "2025-05-01T01:00:00Z", "conditions": []},
-}  # fmt: skip
+JOB = TABLES["a_job_of_kubernetes"]
 EIGHT = [{"resources": {"requests": {"nvidia.com/gpu": "8"}}}]
-WORKLOAD = {
-    "kind": "Workload", "metadata": {"name": "w", "uid": "w"},
-    "spec": {"queueName": "alice", "podSets": [{"count": 2, "template": {"spec": {"containers": EIGHT}}}]},
-    "status": {"conditions": [{"type": "Admitted", "status": "True", "lastTransitionTime": "2025-05-01T00:00:00Z"},
-                              {"type": "Finished", "status": "True", "lastTransitionTime": "2025-05-01T00:30:00Z"}]},
-}  # fmt: skip
+WORKLOAD = TABLES["a_workload"]
 DAY = "2025-05-01T"
 
 
@@ -208,6 +190,7 @@ OBJECTS = {
     "a slice": ([pod("a", DAY + "00:00:00Z", DAY + "07:00:00Z", 1, resource="nvidia.com/mig-1g.10gb")], 1, 0),
     "an evicted pod": ([pod("a", DAY + "00:00:00Z", DAY + "01:00:00Z", 2, "Failed", reason="Evicted")], 2, 0),
     "a job": ([JOB], 8, 0),
+    "still running": ([WORKED, odd_pod(status={"phase": "Running"})], 16, 0),
     "a workload": ([WORKLOAD], 8, 0),
 }
 
@@ -238,23 +221,12 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
     text = "\n".join(['who,began,ended,devices,"note"', *rows])
     found = figures(written(tmp_path, text), columns="start=began,end=ended,gpus=devices")
     assert (found["gpu_hours"], found["jobs"], found["jobs_skipped"]) == (8, 1, 2)
-    for shown, hours, skipped in (
-        ("100,3700,1,ok\n100,,8,FAILED\n200,7300,,Running", 1, 2),  # ended, when is unknown
-        ("100,3700,1,ok\n100,3700,9,8,ok\n100,3700,2,ok,", 3, 1),  # a comma in a cell moves the next
-        ("100,3700,1,ok\n1746057600000,1746061200000,1,ok", 1, 1),  # milliseconds
-    ):
+    for shown, hours, skipped in TABLES["read"]:
         path = written(tmp_path, f"t,e,n,s\n{shown}\n", "odd")
         found = figures(path, columns="start=t,end=e,gpus=n,state=s")
         assert (found["gpu_hours"], found["jobs_skipped"]) == (hours, skipped), shown
     assert figures(written(tmp_path, 't|e|n|s\n1|3601|1|"a\n2|3602|2|b\n', "q"), columns="start=t,end=e,gpus=n")["jobs"] == 2
-    for shown, said in (
-        ('1,2,3,"a\n1,2,3,b', "damaged or cut"),
-        ("2025-05-01,2025-05-02,1,x", "days"),
-        ("20250501,20250502,1,x", "days"),
-        ("45778.25,45778.5,1,x\n45779.0,45779.5,1,x", "spreadsheet"),
-        ("2025-05-01T00:00:00Z,2025-05-01T01:00:00,1,x", "1 row that cannot"),
-        ("1746057600,2025-05-01T01:00:00,1,x", "1 row that cannot"),
-    ):
+    for shown, said in TABLES["unread"]:
         with pytest.raises(IngestError, match=said):
             ingest.usage(written(tmp_path, f"t,e,n,s\n{shown}\n", "bad"), columns="start=t,end=e,gpus=n")
     numbered = written(tmp_path, "1\t100\t3700\t0.5\n", "numbers")
@@ -268,10 +240,7 @@ def test_a_table_is_read_by_the_columns_that_the_user_names(tmp_path):
         ingest.usage(numbered, columns="start=gone,end=3,gpus=4")
 
 
-@pytest.mark.parametrize(("role", "name"), [
-    ("duration", "runtimeMin"), ("duration", "Elapsed (h)"), ("gpus", "gpus_per_node"), ("gpus", "gpu_milli"),
-    ("read", "ReadGB"), ("start", "began_ms"), ("duration", ""), ("gpus", "gpus_of_job"), ("read", "bytes_read"),
-])  # fmt: skip
+@pytest.mark.parametrize(("role", "name"), TABLES["other_units"])
 def test_a_column_whose_name_says_another_unit_is_refused(tmp_path, role, name):
     columns = {"start": "t", "duration": "d", "gpus": "n", "read": "r"} | ({role: name} if name else {})
     table = written(tmp_path, f"{','.join(columns.values())}\n1746057600,3600,8,9\n")
@@ -328,16 +297,7 @@ def test_standard_input_is_read(monkeypatch):
 
 
 ROW = "{0}|COMPLETED|2025-05-01T00:00:00|2025-05-01T01:00:00|3600|gres/gpu=8,node=1"
-STATS = """\
-obdfilter.lustre-OST000{1}.job_stats=
-job_stats:
-- job_id:          "7:node1"
-  snapshot_time:   1746057600
-  read_bytes:      { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: {0} }
-  write_bytes:     { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: 50 }
-- job_id:          kworker/3
-  read_bytes:      { samples: 3, unit: bytes, min: 4096, max: 1048576, sum: 999 }
-"""
+STATS = TABLES["stats"]
 
 
 def test_bytes_of_lustre_go_to_their_jobs(tmp_path):
@@ -366,28 +326,13 @@ def test_a_damaged_log_of_darshan_is_refused_without_the_name_of_its_user(tmp_pa
     assert (ran.code, ran.err.count("\n"), "alice" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
 
 
-CUT = {
-    "objects": '{"jobs": [{"job_id": 1, "time": {"start": 5}}, {"job_id"',
-    "words": "{not json",
-    "another list": '{"items": [{"kind": "Secret", "data": {"token": "hunter2"}}]}',
-    "numbers": '{"items": [1, 2]}',
-}
+CUT = TABLES["cut_or_of_another_kind"]
 
 
 @pytest.mark.parametrize("kind", CUT)
 def test_json_that_is_cut_or_of_another_kind_is_refused_without_its_content(tmp_path, run, kind):
     ran = run("site", "--from", str(written(tmp_path, CUT[kind])), "-o", "site.yaml")
     assert (ran.code, ran.err.count("\n"), "hunter2" in ran.err, (tmp_path / "site.yaml").exists()) == (1, 1, False, False)
-
-
-JOB = {
-    "job_id": 1, "state": "COMPLETED", "time": {"start": 1_746_057_600, "end": 1_746_061_200, "elapsed": 3600}, "steps": [],
-    "tres": {"allocated": [{"type": "gres", "name": "gpu", "count": 8}]},
-}  # fmt: skip
-POD = {
-    "kind": "Pod", "metadata": {"uid": "a"}, "status": {"phase": "Running", "startTime": "2025-05-01T00:00:00Z"},
-    "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": 8}}}]},
-}  # fmt: skip
 
 
 def places(found, path=()):
@@ -397,7 +342,7 @@ def places(found, path=()):
         yield from places(inner, (*path, key))
 
 
-@pytest.mark.parametrize("whole", [JOB, POD], ids=["sacct", "pod"])
+@pytest.mark.parametrize("whole", [TABLES["a_job_of_sacct"], TABLES["a_pod"]], ids=["sacct", "pod"])
 def test_an_object_with_a_field_of_another_type_is_refused_or_left_out(tmp_path, whole):
     for path in places(whole):
         for wrong in (None, 5, -5, 10**30, "x", [], [5], ["x"], {}, True, 1.5):

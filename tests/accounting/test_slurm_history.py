@@ -17,13 +17,7 @@ from histories import HEADER, TABLES, drawn, levels, quantile, written
 
 import ingest
 
-WHY = {
-    "never started": "cancelled or pending before start",
-    "no parent": "step without its job",
-    "backwards": "end before start",
-    "no GPUs": "allocated GPUs not recorded",
-    "twice": "recorded more than once",
-}
+WHY = TABLES["why_left_out"]
 
 
 def values(answer):

@@ -7,7 +7,7 @@ from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
-from conftest import seeds
+from conftest import seeds, table
 from corpus.texts import real_texts, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,24 +54,7 @@ def tiktoken_encoding(name):
     tiktoken = pytest.importorskip("tiktoken")
     from tiktoken_ext import openai_public
 
-    patterns = {
-        "r50k": openai_public.r50k_pat_str,
-        "cl100k": (
-            r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+"
-            r"| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-        ),
-        "o200k": "|".join(
-            (
-                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-                r"\p{N}{1,3}",
-                r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-                r"\s*[\r\n]+",
-                r"\s+(?!\S)",
-                r"\s+",
-            )
-        ),
-    }
+    patterns = {"r50k": openai_public.r50k_pat_str, **table("corpus/cases.yaml")["patterns_of_tiktoken"]}
     ranks = read_ranks(unpacked(PACKAGED[name], name), name)
     return tiktoken.Encoding(name, pat_str=patterns[name], mergeable_ranks=ranks, special_tokens={})
 

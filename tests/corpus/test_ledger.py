@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from conftest import ROOT, refused
+from conftest import ROOT, refused, table
 from corpus.made import figures, small_files
 
 from ingest.corpus.counting.ledger import Ledger, ShardCount
@@ -123,8 +123,7 @@ def test_a_line_torn_off_by_a_crash_is_cut_away(tmp_path, torn):
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("manifest", "another corpus, or its files have changed"), ("vocabulary", "another tokenizer"),
-     ("options", "other options"), ("version", "another version of ingest")],
+    table("corpus/refused.yaml")["a_ledger_of_something_else"],
 )  # fmt: skip
 def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
     kept(tmp_path / "ledger")
@@ -134,22 +133,14 @@ def test_a_ledger_of_something_else_is_refused(tmp_path, name, reason):
 
 @pytest.mark.parametrize(
     ("content", "refusal"),
-    [
-        (b"a letter\n", "line 1 is damaged"),
-        (b'{"ledger":"other/9"}\n', "is not a ledger of ingest measure"),
-        (b'{"ledger":"ingest-ledger/1"}\n', "has the format 'ingest-ledger/1', expected ingest-ledger/5: another version"),
-        (b'{"ledger":"ingest-ledger/6"}\n', "has the format 'ingest-ledger/6', expected ingest-ledger/5: another version"),
-        (b"[1]\n", "line 1 is damaged"),
-        (b'{"model_type":"llama","hidden_size":4096}', "line 1 is damaged"),
-        (b'{"ledger":"ingest-ledger/5","manifest":"sha256:b', "line 1 is damaged"),
-    ],
+    table("corpus/refused.yaml")["what_is_no_ledger"],
 )
 def test_what_is_no_ledger_is_refused_and_kept(tmp_path, content, refusal):
     path = tmp_path / "ledger"
-    path.write_bytes(content)
+    path.write_text(content)
     with pytest.raises(IngestError, match=refusal):
         Ledger(path, IDENTITY)
-    assert path.read_bytes() == content
+    assert path.read_text() == content
 
 
 @pytest.mark.parametrize("total", [[1, 2], [1, 1, 1, 1, 1, -1], [1, 1, 1, 1, 1, 1.5], "text", None])

@@ -297,11 +297,7 @@ def test_a_saved_data_set_reads_the_named_column(tmp_path, datasets):
 
 #: of `datasets`, whose readers of CSV close nothing
 LEAVES_FILES_OPEN = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-BUILDERS = {
-    "data.jsonl": '{"text": "one"}\n{"text": "zwei"}\n',
-    "data.csv": "id,text\n1,one\n2,zwei\n",
-    "data.txt": "one\nzwei\n",
-}
+BUILDERS = table("corpus/cases.yaml")["builders"]
 
 
 @LEAVES_FILES_OPEN

@@ -244,35 +244,14 @@ def test_a_long_text_comes_in_pieces_that_end_between_characters(documents):
         assert documents(name, content) == ([text], [])
 
 
-LINES = b"""{"text": "one"}
-
-not json
-{"other": 1}
-{"text": 7}
-{"text": null}
-{"text": "two"}
-{"text": "\xff"}
-{"text": "half \\ud800"}
-["text"]
-{"text": "three", "text": "four"}
-{"text": "five"} {"text": "six"}
-still not json
-{"text":
-"last"}"""
+LINES = table("corpus/cases.yaml")["lines"].encode("latin-1")
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_lines_that_do_not_count_are_named_by_number(suffix, documents):
     texts, notes = documents("a.jsonl" + suffix, COMPRESSIONS[suffix](LINES))
     assert texts == ["one", "two", "four"]
-    assert notes == [
-        "lines 3, 12 and 3 more: not JSON",
-        "lines 4 and 10: no field 'text'",
-        "line 5: not text but a number",
-        "line 6: not text but null",
-        "line 8: not UTF-8",
-        "line 9: half of a surrogate pair, which UTF-8 cannot hold",
-    ]
+    assert notes == table("corpus/cases.yaml")["lines_that_do_not_count"]
 
 
 def test_lines_are_read_alike_whether_others_are_broken_or_not(documents):
@@ -504,13 +483,7 @@ def test_a_warc_of_one_gzip_member_per_record(documents):
 
 @pytest.mark.parametrize(
     ("written", "said"),
-    [
-        ("Content-Length: -5\r\n", "a record's Content-Length is '-5', expected a number of bytes"),
-        ("Content-Length: 12 kB\r\n", "a record's Content-Length is '12 kB', expected a number of bytes"),
-        (f"Content-Length: {'9' * 20}\r\n", f"a record's Content-Length is '{'9' * 20}', expected a number of bytes"),
-        ("Content-Length:\r\n", "a record's Content-Length is '', expected a number of bytes"),
-        ("", "a record without a Content-Length"),
-    ],
+    table("corpus/refused.yaml")["a_length_that_no_record_has"],
 )
 def test_a_length_that_no_record_has_is_quoted(written, said, documents):
     content = as_warc(["fine"]) + f"WARC/1.0\r\nWARC-Type: conversion\r\n{written}\r\nabc\r\n\r\n".encode()
@@ -528,15 +501,10 @@ def test_numbers_of_any_length_are_json(name, documents):
 
 
 def test_the_turns_of_a_chat_are_one_text_in_parquet_arrow_and_jsonl(documents):
-    chats = [
-        [{"role": "user", "content": "hi "}, {"role": "assistant", "content": None}, {"role": "assistant", "content": "you"}],
-        None,
-        [{"role": "assistant", "content": None}],
-        [{"role": "user", "content": "é"}],
-    ]
-    table = pyarrow.table({"messages": chats})
+    chats = table("corpus/cases.yaml")["chats"]
+    rows = pyarrow.table({"messages": chats})
     lines = "".join(json.dumps({"messages": chat}) + "\n" for chat in chats).encode()
-    for name, content in (("a.parquet", as_parquet(table)), ("a.arrow", as_arrow(table)), ("a.jsonl", lines)):
+    for name, content in (("a.parquet", as_parquet(rows)), ("a.arrow", as_arrow(rows)), ("a.jsonl", lines)):
         texts, notes = documents(name, content, text_field="messages.content")
         assert texts == ["hi you", "é"]
         assert sum(note.count(" and ") + 1 for note in notes) == 2

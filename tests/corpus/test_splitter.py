@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 import pytest
-from conftest import first
+from conftest import first, table
 from corpus.texts import real_texts, sentencepiece_model, strings
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from ingest.corpus.tokenizers import splitter
 from ingest.corpus.tokenizers.engines import SentencePiece, Tokenizers, adds_up, split_rule_for
 from ingest.corpus.tokenizers.splitter import (
-    BEFORE_BLANK,
     BEFORE_SPACE,
     BEFORE_STOP,
-    INSTEAD_OF_SPACE,
     CannotSplit,
     DocumentSplitter,
     SplitRule,
@@ -29,22 +27,10 @@ from ingest.corpus.tokenizers.splitter import (
 from ingest.corpus.tokenizers.vocabulary import vocabulary_of
 from ingest.corpus.types import Chunk
 
-NFC = {"type": "NFC"}
 SPELLED = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
-PREPEND = {"type": "Prepend", "prepend": "▁"}
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
-BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-QWEN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 LETTERS = ["a", "b", "c", "d", "e", "o", "f", "t", "h", "s", "1", "2", ",", ".", "中", "的", "é", "Я", "▁"]
 WORDS = [*LETTERS, "ab", "bc", "th", "the", "of", "12", "▁a", "▁the", "▁▁", "▁▁▁", "中的"]
-
-
-def split_by(pattern, behavior="Isolated"):
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": behavior, "invert": False}
-
-
-def sequence(*steps):
-    return {"type": "Sequence", "pretokenizers": list(steps), "normalizers": list(steps)}
 
 
 def written(folder, name="tokenizer.json", **parts):
@@ -57,11 +43,6 @@ def written(folder, name="tokenizer.json", **parts):
     path = folder / name
     path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "model": model, **parts}))
     return vocabulary_of(str(path))
-
-
-def added(content, **flags):
-    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": False}
-    return {"id": 200, "content": content, **plain, **flags}
 
 
 @cache
@@ -102,50 +83,15 @@ def test_parts_of_any_string_count_as_the_whole(name, text):
 
 
 WITHIN = rule_within_words([])
-SAFE = {
-    "gpt2": ({"pre_tokenizer": BYTES}, WITHIN),
-    "gpt2 with a space put before": ({"pre_tokenizer": {**BYTES, "add_prefix_space": True}}, BEFORE_SPACE),
-    "digits apart": ({"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True}, BYTES)}, BEFORE_STOP),
-    "qwen": ({"normalizer": NFC, "pre_tokenizer": sequence(split_by(QWEN), {**BYTES, "use_regex": False})}, WITHIN),
-    "decomposed": ({"normalizer": {"type": "NFD"}, "pre_tokenizer": BYTES}, BEFORE_SPACE),
-    "lower case": ({"normalizer": {"type": "Lowercase"}, "pre_tokenizer": BYTES}, BEFORE_STOP),
-    "bert": ({"pre_tokenizer": {"type": "BertPreTokenizer"}, "normalizer": {"type": "Lowercase"}}, BEFORE_STOP),
-    "words": ({"pre_tokenizer": {"type": "Whitespace"}}, BEFORE_STOP),
-    "blanks": ({"pre_tokenizer": {"type": "WhitespaceSplit"}}, BEFORE_BLANK),
-    "metaspace": ({"pre_tokenizer": METASPACE}, BEFORE_SPACE),
-    "metaspace first": ({"pre_tokenizer": {**METASPACE, "prepend_scheme": "first"}}, BEFORE_SPACE),
-    "metaspace whole": ({"pre_tokenizer": {**METASPACE, "prepend_scheme": "never", "split": False}}, BEFORE_SPACE),
-    "llama 2": ({"normalizer": sequence(PREPEND, SPELLED)}, INSTEAD_OF_SPACE),
-    "gemma": ({"normalizer": SPELLED}, BEFORE_SPACE),
-    "an added token": ({"pre_tokenizer": BYTES, "added_tokens": [added("<think>"), added("<x:y>", lstrip=True)]}, BEFORE_STOP),
-    "tokens with places": (
-        {"pre_tokenizer": BYTES, "added_tokens": [added("<a-1b>"), added("2="), added("\nc")]},
-        rule_within_words(["<a-1b>", "2=", "\nc"]),
-    ),
-}
-
-UNSAFE = {
-    "no words": {},
-    "an unknown pattern": {"pre_tokenizer": split_by(r"\w+ \w+")},
-    "a pattern that looks back": {"pre_tokenizer": split_by(r"(?<=a) b")},
-    "a known pattern used otherwise": {"pre_tokenizer": split_by(QWEN, "MergedWithNext")},
-    "only further splits": {"pre_tokenizer": sequence({"type": "Digits", "individual_digits": True})},
-    "scripts": {"pre_tokenizer": {"type": "UnicodeScripts"}},
-    "a space put before each of several": {"pre_tokenizer": sequence(split_by(QWEN), {**BYTES, "add_prefix_space": True})},
-    "an unknown normalizer": {"normalizer": {**SPELLED, "pattern": {"Regex": "a b"}, "content": "x"}, "pre_tokenizer": BYTES},
-    "stripped spaces": {"normalizer": sequence({"type": "Strip", "strip_left": True, "strip_right": True}, SPELLED)},
-    "another prefix": {"normalizer": sequence({"type": "Prepend", "prepend": "x"}, SPELLED)},
-    "an added token over a space": {"pre_tokenizer": BYTES, "added_tokens": [added("a b")]},
-    "an added token over a stop": {"pre_tokenizer": BYTES, "added_tokens": [added("node.js")]},
-    "an added token that takes the space": {"pre_tokenizer": BYTES, "added_tokens": [added("ab", rstrip=True)]},
-}
+SAFE, UNSAFE = (table("corpus/cases.yaml")[name] for name in ("safe", "unsafe"))
 
 
 @pytest.mark.parametrize("case", SAFE)
 @settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(texts=st.lists(st.one_of(strings, st.text("abthe, .  \n12中的éЯ", max_size=60), narrow), min_size=1, max_size=4))
 def test_known_ways_of_cutting_words(case, texts, tmp_path_factory):
-    parts, expected = SAFE[case]
+    rule, parts = SAFE[case]
+    expected = getattr(splitter, rule) if isinstance(rule, str) else rule_within_words(rule)
     vocabulary = written(tmp_path_factory.mktemp("safe"), **parts)
     assert split_rule_of(vocabulary) == expected
     engine = Tokenizers(vocabulary, threads=1)
@@ -180,24 +126,14 @@ def test_what_structure_allows_is_still_tried_on_the_input():
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
-    first(
-        3,
-        [
-            ({"model_type": "bpe", "normalization_rule_name": "identity", "remove_extra_whitespaces": False}, INSTEAD_OF_SPACE),
-            ({"model_type": "unigram", "add_dummy_prefix": False, "remove_extra_whitespaces": False}, BEFORE_SPACE),
-            ({"model_type": "bpe", "split_by_whitespace": False}, None),
-            ({"model_type": "unigram"}, INSTEAD_OF_SPACE),
-            ({"model_type": "unigram", "add_dummy_prefix": False}, None),
-            ({"model_type": "unigram", "user_defined_symbols": "a b"}, None),
-        ],
-    ),
+    ("asked", "rule"),
+    first(3, map(tuple, table("corpus/cases.yaml")["sentencepiece_models"])),
     ids=str,
 )
-def test_sentencepiece_models(asked, expected, tmp_path):
+def test_sentencepiece_models(asked, rule, tmp_path):
     path = tmp_path / "m.model"
     path.write_bytes(sentencepiece_model(**asked))
-    vocabulary = vocabulary_of(str(path))
+    vocabulary, expected = vocabulary_of(str(path)), rule and getattr(splitter, rule)
     assert split_rule_of(vocabulary) is expected
     if expected:
         engine = SentencePiece(vocabulary, threads=2)

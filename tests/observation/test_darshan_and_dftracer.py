@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from conftest import table
 from record_jobs import JOBS, LIBRARIES, run
 
 import ingest
@@ -110,9 +111,7 @@ def test_without_the_extra_a_darshan_log_is_one_line(run, monkeypatch):
     assert (ran.code, ran.refusal) == (1, "this needs the package darshan: pip install 'ingest-sizing[observe]'")
 
 
-LOG = {"path": "a.darshan", "partial": [], "negative": "", "seconds": 10.0, "began": 100.0, "ended": 110.0, "first": 1.0,
-       "last": 9.0, "reads": 1, "uid": 1, "jobid": 7, "nprocs": 1, "exe": "python train.py", "all_bytes": 1,
-       "read_seconds": 1.0}  # fmt: skip
+LOG = table("observation/cases.yaml")["darshan_log"]
 
 
 def test_logs_just_within_the_limits_of_the_refusals_below():
@@ -157,25 +156,16 @@ def lines(*events):
 
 STEADY = [read_event(100_000 * number) for number in range(1, 60)]
 POISON = {
-    "empty": (b"", "no event of a file"),
-    "no reads": (lines(NAME, END), "no event of a file"),
+    **table("observation/refused.yaml")["a_poisoned_trace"],
     "cut off": (lines(NAME, *STEADY)[:-9], "cut off"),
-    "a negative duration": (lines(NAME, read_event(5, length=-5)), "a clock that runs forwards"),
-    "a negative size": (lines(NAME, read_event(5, size=-7)), "a read of -7 bytes"),
-    "an end before the reads": (lines(NAME, read_event(20_000_001 + GAP * 1e6), END), "expected one clock"),
-    "a read without its result": (lines(NAME, read_event(5) | {"args": {"fhash": "f1"}}), "DFTRACER_INC_METADATA=1"),
-    "items without a size": (lines(NAME, {**read_event(5), "name": "fread", "args": {"ret": 9, "size": "x", "fhash": "f1"}}),
-                             "DFTRACER_INC_METADATA=1"),
-    "a name that is a list": (lines(NAME, {**read_event(5), "name": ["read"]}), "no event of a file"),
-    "no JSON": (b'{"name":"read" oops}\n', "found no event"),
     "a line without an end": (b" " * (LONGEST_LINE + 1), "no trace unpacks to such lines"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", POISON)
 def test_a_poisoned_trace_is_refused_in_one_line(name, tmp_path, run):
     content, expected = POISON[name]
-    (tmp_path / "t.pfw").write_bytes(content)
+    (tmp_path / "t.pfw").write_bytes(content if isinstance(content, bytes) else content.encode())
     ran = run("observe", tmp_path / "t.pfw")
     assert (ran.code, expected in ran.refusal) == (1, True)
     assert len(ran.refusal) <= 300

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from conftest import table
 from frozen.edits import forms
 
 import ingest
@@ -65,10 +66,7 @@ def test_lines_that_an_excerpt_leaves_out_are_no_time(tmp_path):
     assert any("the lines between step 7 and step 182 are left out" in line for line in seen.warnings)
 
 
-DLIO = """\
-[OUTPUT] 2024-01-01T10:00:00 Epoch 1 - Block 1 [Training] Accelerator Utilization [AU] (%): {used}
-[OUTPUT] 2024-01-01T10:00:00 Epoch 1 - Block 1 [Training] Throughput (samples/second): {rate}
-"""
+DLIO = table("observation/cases.yaml")["dlio"]
 
 
 def test_what_dlio_prints_has_a_rate_and_a_stall(tmp_path):

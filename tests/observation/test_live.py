@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.errors import IngestError
@@ -15,16 +16,7 @@ from ingest.observation.live import CACHE_SHARE, LEAST_BYTES, Mount, _Seen, nfs_
 from ingest.observation.processes import Counters, ProcessTree, Sample
 
 JOB = Path(__file__).with_name("job.py")
-NFS = """device rootfs mounted on / with fstype rootfs
-device server:/export mounted on /mnt/my\\040data with fstype nfs4 statvers=1.1
-\topts:\trw,vers=4.1
-\tage:\t120
-\tbytes:\t1000 20 4096 0 209715200 40 51200 0
-\tper-op statistics
-\t        READ: 200 201 0 32000 209720000 5 600 610 0
-\t        OPEN: 3 3 0 900 1000 0 1 1 0
-\tOPEN_NOATTR: 7 7 0 900 1000 0 1 1 0
-"""
+NFS = table("observation/cases.yaml")["nfs"]
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import table
 
 import ingest
 from ingest.errors import IngestError, UsageError
@@ -94,28 +95,13 @@ def job(times, batch=8, world="world size: 8\n"):
 
 EVENT = ':::MLLOG {"namespace": "", "time_ms": %d, "event_type": "INTERVAL_START", "key": "%s", "value": 512, "metadata": {}}\n'
 POISON = {
-    "a negative time": (megatron((1, 1, 1000), (2, 2, -1000)), ":2: found seconds -1 in a step"),
-    "a time with two points": (megatron((1, 1, "11.5.5221.1")), ":1: found '11.5.5221.1', expected a number"),
+    **table("observation/refused.yaml")["a_poisoned_log"],
     "a step of 5,000 digits": (megatron((1, "9" * 5000, 1000)), ":1: found '999"),
-    "a clock that is no number": ("step,train/time,train/samples_per_sec\n1,nan,9\n", ":2: found 'nan', expected a number"),
     "a field without end": ("step,train/samples_per_sec\n1," + "9" * 140_000, "found no table of comma-separated values"),
     "another rate than that of half a second": (
         megatron(*((step // 2, step, 500) for step in range(1, 60))).replace("256 |\n", "256 | samples per second: 1024 |\n"),
         "its samples per second is 2 times",
     ),
-    "two runs in a log": (EVENT % (1, "run_start") + EVENT % (2, "run_start"), ":2: a second run_start"),
-    "an MLLOG that is cut off": (EVENT % (1, "run_start") + EVENT[:60], ":2: found no whole JSON"),
-    "a trainer state without a rate": (json.dumps({"log_history": [{"step": 1}]}), "train_samples_per_second"),
-    "a CSV without rates": ("epoch,step,train_loss\n0,1,2.5\n", "ThroughputMonitor"),
-    "a utilization above 100 %": (summary(train_au_mean_percentage=MOST_PERCENT + 0.1), "expected above 0 up to 100 %"),
-    "a utilization of 0": (summary(train_au_mean_percentage=0), "found an accelerator utilization of 0 %"),
-    "half of an accelerator": (summary().replace('"num_accelerators": ', '"num_accelerators": 0.5'), "no training in DLIO's"),
-    "two summaries of the Trainer": (
-        json.dumps({"log_history": [{"train_samples_per_second": 9.0}, {"train_samples_per_second": 90.0}]}),
-        "2 summaries of runs",
-    ),
-    "a summary without training": ('{"num_accelerators": 4, "metric": {}}', "found no training"),
-    "a Kineto trace": ('{"schemaVersion": 1, "traceEvents": []}', "DataLoader spans are 0 ms"),
     "two worlds": (job([100] * 9) + job([50] * 9, world="world size: 64\n"), "the world size is 64 after 8: two jobs"),
     "two batches": (job([100] * 9) + job([50] * 9, batch=16, world=""), "step 1 follows step 9 with another batch: two jobs"),
     "a time next to nothing": (job(["1e-300"] * 9), "found seconds 1e-303 in a step, expected 1e-06 to"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import docx
 import openpyxl
 import pytest
-from conftest import first
+from conftest import first, table
 
 import ingest
 from ingest.reports.charts.planning import charts_of, vendor_charts
@@ -21,16 +21,7 @@ from ingest.reports.workbook.model_workbook import model_workbook
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 #: words of each kind, as a reader would search for them
-WORDS = {
-    "training": r"\btrain|data loader|data set|\bepochs?\b|\bjobs?\b",
-    "checkpoints": r"checkpoint|\brestores\b|\brestoring\b",
-    "serving": r"key-value|\bserved model|first token|\bsessions\b|\bturns\b",
-    "staging": r"\bstaged\b|\bstaging (of|reads|and)\b",
-    "preparation": r"\bprepar",
-    "job starts": r"\bstart of (a )?jobs?\b",
-    "model states": r"\boffload",
-    "growth": r"\bgrowth\b|\bgrows?\b|R-GROW",
-}
+WORDS = table("reports/cases.yaml")["words_of_kinds"]
 #: what is no word about a load: ids of lines, keys of the site file, titles of publications, entries of the catalogs
 NO_WORDS = re.compile(r"service\.training|Trainium|MLPerf Training|mlperf-training|LLM training|Training \(|R-OFFLOAD-0[345]")
 #: sheets of the buyer's workbook that say what a site is: those behind them hold formulas, with what each formula is for

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+from conftest import table
 from office import Values, formulas, heading, opened, recalculated, same, values
 
 import ingest
@@ -31,9 +32,7 @@ CASES = {
 SCALES = (("bw", "checkpoint", "fit"), pytest.param((*CASES, "fit"), marks=pytest.mark.slow))
 #: Of the formula below `Required`: round already, noise just below and just above the tolerance of 1e-9, powers of ten,
 #: counts, small numbers, nothing.
-EDGES = [302e9, 302e9 * (1 + 0.9e-9), 302e9 * (1 + 1.1e-9), 302e9 * (1 - 1.1e-9), 302_000_000_000.0001, 999.5, 1000, 1e12,
-         1e12 * (1 + 0.9e-9), 1e12 * (1 + 1.1e-9), 1_835_500.9999999995, 40_607_658, 7.231, 99.91, 0.0453967, 1e-10, 0,
-         984_496_892_142.8, 1.23456789e21]  # fmt: skip
+EDGES = table("workbook/cases.yaml")["edges_of_rounding"]
 COLUMNS = {"B": 2, "C": 3}
 
 

@@ -18,16 +18,7 @@ from ingest.reports.workbook.workbook_writer import BANNER
 
 HPC = table("workbook/changed_inputs.yaml")
 #: What each test puts in, by key of the site file.
-CASES: dict[str, dict[str, float]] = {
-    "two": {"storage.headroom": 0.25, "jobs.climate.runs": 3},
-    "one node too few": {"clusters.main.count": 127},
-    "half the nodes": {"clusters.main.count": 63},
-    "policies": {
-        "jobs.cosmology.checkpoint.interval": 2700,
-        "jobs.cosmology.checkpoint.keep": 9,
-        "jobs.climate.checkpoint.waste": 0.04,
-    },
-}
+CASES: dict[str, dict[str, float]] = table("workbook/cases.yaml")["changed"]
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +54,7 @@ def counted(path: Path, sheets: Mapping[str, Mapping[str, Any]]) -> Any:
     return sheets[sheet][place.replace("$", "")]
 
 
-STRUCK = [
-    ("Requirements", "Statement", "B"), ("Requirements", "Low (P10)", "G"), ("Requirements", "Clients", "K"),
-    ("Sensitivity", "Value", "D"),
-]  # fmt: skip
+STRUCK = table("workbook/cases.yaml")["struck"]
 
 
 @pytest.mark.parametrize(("sheet", "head", "left"), STRUCK)

@@ -180,10 +180,7 @@ def test_a_ceiling_that_cannot_be_drawn_is_refused(storage, message):
 
 
 #: Tokens of a language model: its reads are small, and guidance decides them where it is signed.
-LANGUAGE = {
-    "clusters": {"main": {"node": "dgx-h100", "count": 64}},
-    "jobs": {"language": {"model": "llama3-70b", "cluster": "main", "nodes": 64, "checkpoint": {"keep": 3}}},
-}
+LANGUAGE = table("workbook/cases.yaml")["language"]
 
 
 SIGNED = {"level": "good", "because": "the buyer asks for it"}

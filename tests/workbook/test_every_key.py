@@ -19,18 +19,9 @@ from ingest.reports.workbook.model_workbook import ModelWorkbook, model_workbook
 
 SITE = table("workbook/every_key.yaml")
 #: Other values of the keys that came with lines that can be signed, in base units.
-OTHERS = {
-    "round": 3, "jobs.vision.warm_up": 300, "jobs.vision.memory_share": 0.3, "jobs.vision.starts": 1,
-    "jobs.vision.start.within": 45, "jobs.vision.start.files": 40_000, "jobs.own.warm_up": 900, "jobs.own.memory_share": 0.6,
-    "jobs.language.export.within": 300, "jobs.language.evaluation.within": 30, "jobs.language.checkpoint.drain_time": 80,
-    "jobs.language.checkpoint.slow_down": 0.5, "jobs.language.checkpoint.restart_time": 120, "outage.restart_time": 300,
-    "reserve.snapshots": 0.2, "reserve.rebuild": 0.1, "reserve.replica": 0.5, "reserve.homes": 30e12,
-    "reserve.containers": 6e12, "reserve.logs": 5e12, "datasets.large.load_within": 86_400,
-    "datasets.text.prepare_within": 259_200, "test.create_time": 6,
-}  # fmt: skip
+OTHERS = table("workbook/cases.yaml")["others"]
 #: Whole numbers that are changed by one.
-COUNTS = ("count", "nodes", "runs", "starts", "readers", "keep", "copies", "epochs", "units", "failed", "data", "parity",
-          "samples_per_file", "persistent_every", "last", "every", "final")  # fmt: skip
+COUNTS = table("workbook/cases.yaml")["counts"]
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +119,7 @@ def stored(plan, tmp_path_factory: pytest.TempPathFactory) -> Values:
     return values(path)
 
 
-CONDITIONS = {
-    "Queue depth (at most)": "queue_depth",
-    "Implied latency (s)": "implied_latency",
-    "99 % latency (s)": "latency_99",
-}
+CONDITIONS = table("workbook/cases.yaml")["conditions"]
 
 
 def test_requirements_show_queue_depth_latencies_mix_and_the_word_for_the_cache_rule(plan, stored):

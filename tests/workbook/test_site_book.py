@@ -15,7 +15,7 @@ from typing import Any
 import openpyxl
 import pytest
 import yaml
-from conftest import EXAMPLES
+from conftest import EXAMPLES, table
 from office import Values, formulas, heading, opened, recalculated, same, values
 
 import ingest
@@ -25,14 +25,8 @@ from ingest.units import display, parse
 
 #: One for each push, the others before an issue is closed.
 SITES = ("hpc-128-nodes", *(pytest.param(name, marks=pytest.mark.slow) for name in ("llm-16384-gpus", "enterprise-64-nodes")))
-LLM = {
-    "clusters": {"main": {"node": "dgx-h100", "count": 64}},
-    "jobs": {"pretraining": {"model": "llama3-70b", "cluster": "main", "nodes": 64, "checkpoint": {"keep": 3}}},
-}
-IMAGES = {
-    "clusters": {"main": {"node": "dgx-h100", "count": 16}},
-    "jobs": {"images": {"model": "resnet50", "cluster": "main", "nodes": 4}},
-}
+LLM = table("workbook/cases.yaml")["language_model"]
+IMAGES = table("workbook/cases.yaml")["images"]
 JOB = {"model": "cosmoflow", "cluster": "main", "nodes": 1, "share": "50%"}
 #: Factors by which inputs are changed in turn; whole numbers are rounded.
 FACTORS = (0.75, 1.25, 0.5, 0.9)
@@ -42,10 +36,7 @@ MANY = 20
 #: The row of the headings on the sheet Results.
 TOP = 5
 #: Functions that Excel 2010 knows, and no others, may stand in a formula.
-KNOWN = {
-    "ABS", "AND", "COUNT", "COUNTIF", "COUNTIFS", "EXACT", "EXP", "FLOOR", "IF", "INT", "ISNUMBER", "LN", "LOG10", "MATCH",
-    "MAX", "MIN", "MOD", "OR", "POWER", "ROUND", "ROUNDDOWN", "ROUNDUP", "SQRT", "SUM", "SUMPRODUCT",
-}  # fmt: skip
+KNOWN = {*table("workbook/cases.yaml")["functions_of_excel_2010"]}
 
 
 @dataclass

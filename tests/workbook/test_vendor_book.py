@@ -13,7 +13,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import yaml
-from conftest import SITES, example_plan
+from conftest import SITES, example_plan, table
 
 import ingest
 from ingest.acceptance.accept import rows_of, shown_by
@@ -127,8 +127,7 @@ def test_each_test_has_its_load_and_threshold(plan, content):
         assert shown == pytest.approx(one.load.threshold, rel=1e-12)
 
 
-COVER = {"title": "Storage for training", "buyer": "University of X", "reference": "2026-17", "issued": "2026-12-01",
-         "answers_by": "2027-01-31 12:00", "contact": "tender@example.org"}  # fmt: skip
+COVER = table("workbook/cases.yaml")["cover"]
 
 
 @pytest.mark.parametrize(("words", "lines_"), [(1, 1), (12, 3)])

@@ -7,32 +7,21 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ingest.errors import UsageError
+from ingest.files import table_beside
 
-COMPRESSIONS = {
-    **dict.fromkeys((".gz", ".gzip"), "gzip"),
-    **dict.fromkeys((".zst", ".zstd"), "zstd"),
-    ".xz": "xz",
-    **dict.fromkeys((".bz2", ".bzip2"), "bz2"),
-}
+#: What names tell, by suffix and stem.
+KNOWN: Mapping[str, Any] = table_beside(__file__, "names.yaml")
+COMPRESSIONS, FORMATS, TARRED = (
+    {suffix: name for name, suffixes in KNOWN[table].items() for suffix in suffixes}
+    for table in ("compressions", "formats", "tarred")  # the last are suffixes of compressed tar archives
+)
 #: suffixes of compressed files and archives that nothing here opens
-FOREIGN = (".7z", ".bagz", ".br", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".z")
-FORMATS = {
-    **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".jl"), "jsonl"),
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    **dict.fromkeys((".parquet", ".pq"), "parquet"),
-    **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "arrow"),
-    ".tar": "tar",
-    **dict.fromkeys((".warc", ".wet"), "warc"),
-}
-#: suffixes of compressed tar archives
-TARRED = {".tgz": "gzip", ".tbz2": "bz2", ".txz": "xz", ".tzst": "zstd"}
+FOREIGN = tuple(KNOWN["foreign"])
 _TELLING = frozenset(suffix[1:] for suffix in (*COMPRESSIONS, *FORMATS, *TARRED))
 #: the format of files that are counted as they are: `--input-format text`
 AS_TEXT = "text as it is"
@@ -43,33 +32,15 @@ FORMAT_NAMES = ("text", *sorted(set(FORMATS.values())))
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ\x00", "bz2": b"BZh"}
 _KINDS = {magic: ("text", compression) for compression, magic in MAGIC.items()}
 _KINDS |= {b"PAR1": ("parquet", ""), b"ARROW1\x00\x00": ("arrow", "")}
-_TEXTS = """
-.txt .text .md .rst .html .htm .xml .pdf .tex .doc .docx .epub .py .c .h .cc .cpp .cu .go .java .js .rs .sh .yaml .yml .toml
-.cfg .ini
-"""
-_MEDIA = """
-.jpg .jpeg .jpe .jfif .png .gif .bmp .webp .tif .tiff .ppm .pgm .pbm .pnm .jp2 .j2k .jxl .heic .heif .avif .exr .hdr .dng .cr2
-.nef .arw .tga .svg .psd .wav .flac .mp3 .ogg .opus .m4a .aac .wma .aif .aiff .sph .amr .au .mid .mp4 .mkv .avi .mov .webm
-.m4v .mpg .mpeg .wmv .flv .3gp .ogv .y4m .ts .dcm .nii .mha .mhd .nrrd .mgz .svs .ndpi .ply .pcd .las .laz .obj .stl .off .glb
-.gltf
-"""
 #: Files that hold one sample each: texts and code; pictures, sounds, clips, volumes, clouds of points.
-TEXTS, MEDIA = frozenset(_TEXTS.split()), frozenset(_MEDIA.split())
+TEXTS, MEDIA = frozenset(KNOWN["texts"]), frozenset(KNOWN["media"])
 WHOLE = TEXTS | MEDIA
 #: Files whose tags, headers or keys count with their text.
-MARKUP = frozenset([".xml", ".html", ".htm", ".xhtml", ".svg", ".mbox", ".eml", ".rtf", ".warc", ".yaml", ".yml", ".toml"])
+MARKUP = frozenset(KNOWN["markup"])
 #: Files that describe, index or check others: by suffix; by the name before its first dot, if one of these suffixes follows; by
 #: their folder.
-_ENDS = ".idx .index .lst .meta .lock -lock lock.mdb .md5 .sha1 .sha256 .sha512 .crc .crc32 .sig .asc"
-_ASIDE_SUFFIXES = tuple(_ENDS.split())
-_STEMS = """
-readme license licence copying notice changelog citation authors checksum checksums md5 md5sum md5sums sha256 sha1sum sha1sums
-sha256sum sha256sums sha512sum sha512sums manifest index dataset_info dataset_infos dataset_dict features state thumbs desktop
-cachedir _success _metadata _common_metadata
-"""
-_ASIDE_STEMS = frozenset(_STEMS.split())
-_ASIDE_TEXTS = ("", ".md", ".txt", ".rst", ".html", ".cff", ".json", ".yaml", ".yml", ".db", ".ini", ".tag")
-_ASIDE_FOLDERS = ("__macosx", "__pycache__", "@eadir", "lost+found", "_delta_log", "_versions", "_transactions")
+_ASIDE_SUFFIXES, _ASIDE_STEMS = tuple(KNOWN["aside_suffixes"]), frozenset(KNOWN["aside_stems"])
+_ASIDE_TEXTS, _ASIDE_FOLDERS = frozenset(KNOWN["aside_texts"]), frozenset(KNOWN["aside_folders"])
 #: offset of the magic of a tar archive
 _TAR_MAGIC_AT = 257
 #: most names in a title

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Protocol
 
-from ingest.corpus.files.names import MAGIC, WILDCARD, first_line, fixed_part, glob_filter, printable
+from ingest.corpus.files.names import KNOWN, MAGIC, WILDCARD, first_line, fixed_part, glob_filter, printable
 from ingest.corpus.types import CorpusFile, SkippedFile
 from ingest.errors import IngestError, UsageError
 
@@ -396,14 +396,7 @@ def is_remote(location: str) -> bool:
 
 
 #: package of each protocol's file system
-PACKAGES = {
-    **dict.fromkeys(("s3", "s3a"), "ingest-sizing[s3]"),
-    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
-    **dict.fromkeys(("abfs", "abfss", "az"), "adlfs"),
-    **dict.fromkeys(("http", "https"), "aiohttp"),
-    **dict.fromkeys(("sftp", "ssh"), "paramiko"),
-    "hdfs": "pyarrow",
-}
+PACKAGES = {protocol: package for package, protocols in KNOWN["packages"].items() for protocol in protocols}
 #: names of an object's version among file systems, most reliable first
 _VERSIONS = ("ETag", "etag", "md5Hash", "generation", "LastModified", "mtime", "last_modified", "created")
 

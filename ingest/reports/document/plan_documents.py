@@ -519,23 +519,12 @@ class TenderDocument(Composition):
             yield form("inspection", ((one.id, line_heading(one), required(one), how[one.id]) for one in untested))
 
 
-#: What a table of offers shows, by the first word of its section.
-CAPTIONS = {
-    "": "Verdict, lines met, score, changed lines and notes of each offer",
-    "Ranking": "Points of each offer by the criteria of the award, and its cost over the planned years",
-    "Lines": "Required and offered values",
-    "Compliance": "Verdict on each line",
-    "Margins": "Offered over required, less one",
-    "Targets": "Share earned of each target, and the mean by weight",
-}
-
-
 @decimal_units()
 def response_document(page: Page, subtitle: str) -> Document:
     """The page of one offer or of several as a document; the subtitle says what it was made from."""
-    sections = []
+    sections, captions = [], texts("document")["offers"]
     for number, section in enumerate(page.sections, start=1):
-        caption = CAPTIONS[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
+        caption = captions[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
         blocks = tuple(_blocks(section, caption, section.columns))
         sections.append(DocumentSection(f"part-{number}", section.title or "Verdict", blocks))
     return Document(page.title, subtitle, tuple(sections))
@@ -560,28 +549,23 @@ def _blocks(section: Section, caption: str, heads: tuple[str, ...]) -> Iterator[
         yield Bullets(section.lines)
 
 
-#: Captions of the figures, in the order of the charts.
-FIGURES = ("GPUs in use over time", "GPU-hours by class", "Runs by size", "A week by hour")
-HEADS = {"": ("Quantity", "Value"), "Known": ("Of the", "Share")}
-#: Names of sections, by the title of the part of the page.
-TITLES = {"": "What was counted"}
-
-
 @decimal_units()
 def usage_document(answer: Usage) -> Document:
     """The report of a history."""
     begin, finish = answer.window
-    page = usage_page(answer)
+    page, looks = usage_page(answer), texts("document")["usage"]
     sections = []
     for number, section in enumerate(page.sections, start=1):
-        title = TITLES.get(section.title, section.title)
+        title = section.title or looks["untitled"]
         one = section._replace(rows=tuple((capitalised(str(first)), *more) for first, *more in section.rows))
-        blocks = _blocks(one, title, HEADS.get(one.title) or tuple(map(capitalised, one.columns)))
+        blocks = _blocks(one, title, tuple(looks["heads"].get(one.title) or map(capitalised, one.columns)))
         sections.append(DocumentSection(f"part-{number}", title, tuple(blocks)))
     why = lacking()
     figures: tuple[Block, ...] = (Paragraph(f"The document has no charts, {why}."),)
     if not why:
-        figures = tuple(Figure(chart, caption) for chart, caption in zip(charts_of_usage(answer), FIGURES, strict=False))
+        figures = tuple(
+            Figure(chart, caption) for chart, caption in zip(charts_of_usage(answer), looks["figures"], strict=False)
+        )
     sections.insert(1, DocumentSection("charts", "Charts", figures))
     local = "; times are those of the site's clock" if answer.runs.local else ""
     said = f"From an accounting history of {days(begin)} to {days(finish)}{local}. Made by ingest {__version__}."

@@ -39,10 +39,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     for kind in ("vendor", "buyer")
 }
 #: Why a document has no field of the other one.
-OTHER = {
-    "vendor": "is a section of the buyer's report, which vendors do not receive",
-    "buyer": "is a section of the vendors' document, which --for-vendor writes",
-}
+OTHER: Mapping[str, str] = texts("document")["other"]
 #: The field for the whole document.
 WHOLE = "all"
 #: Single values; the value of each requirement is a field too, under its id.

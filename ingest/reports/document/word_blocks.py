@@ -30,6 +30,7 @@ from ingest.reports.document.markup import (
     Subheading,
     Table,
 )
+from ingest.reports.labels import texts
 
 #: Typeface and size in points of a derivation; size of a paragraph that explains the one above.
 LISTING, SMALL = ("DejaVu Sans Mono", 7), 8.5
@@ -39,16 +40,8 @@ HEAD_FILL = "D9E2EC"
 ACCENT, PALE = "1F4E79", "EAF1F8"
 #: Appended to the name of a style where the template has another kind of style under that name.
 _OWN = " (RFP)"
-#: The paragraph styles that are made where a document has none: size of bold letters, space before and after in points, level
-#: among the headings.
-LOOKS: Mapping[str, Mapping[str, float]] = {
-    "Title": {"size": 20, "after": 8},
-    "Heading 1": {"size": 14, "before": 18, "after": 4, "level": 0},
-    "Heading 2": {"size": 11, "before": 10, "after": 3, "level": 1},
-    "toc 1": {"after": 1},
-    "List Bullet": {},
-    "Caption": {"size": 9, "after": 4},
-}
+#: The paragraph styles that are made where a document has none.
+LOOKS: Mapping[str, Mapping[str, float]] = texts("document")["looks"]
 
 
 def xml(tag: str, **attributes: str) -> Any:
@@ -368,8 +361,8 @@ class WordWriter:
             for cell in row.cells:
                 cell.paragraphs[0].paragraph_format.keep_with_next = True
         kept = element.tr_lst[-1]
-        for number, texts in enumerate(block.rows[1:], 2):
-            element.append(_copied(kept if number < last else apart, texts))
+        for number, words in enumerate(block.rows[1:], 2):
+            element.append(_copied(kept if number < last else apart, words))
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
     def _figure(self, block: Figure) -> None:
@@ -401,10 +394,10 @@ class WordWriter:
         self._place.add_paragraph().paragraph_format.space_after = Pt(2)
 
 
-def _copied(pattern: Any, texts: Sequence[str]) -> Any:
+def _copied(pattern: Any, words: Sequence[str]) -> Any:
     """A copy of a row or paragraph with other texts in its runs. Setting the text of a run takes the library 0.2 ms."""
     copy = deepcopy(pattern)
-    for run, text in zip(copy.iter(qn("w:r")), texts, strict=True):
+    for run, text in zip(copy.iter(qn("w:r")), words, strict=True):
         pieces = list(run.iter(qn("w:t")))
         if len(pieces) == 1 and text and text == text.strip() and text.isprintable():
             pieces[0].text = text
@@ -437,11 +430,11 @@ def _begin_field(paragraph: Any, instruction: str, **more: str) -> None:
 
 
 def _row(
-    row: Any, element: Any, texts: Sequence[str], columns: ColumnWidths, numeric: Sequence[bool], bold: bool = False
+    row: Any, element: Any, words: Sequence[str], columns: ColumnWidths, numeric: Sequence[bool], bold: bool = False
 ) -> None:
     """Write the cells of a row: numbers at the right, no page end within."""
     element.get_or_add_trPr().append(xml("cantSplit"))
-    cells = zip(row.cells, element.tc_lst, texts, columns.widths, numeric, strict=True)
+    cells = zip(row.cells, element.tc_lst, words, columns.widths, numeric, strict=True)
     for cell, cell_element, text, width, number in cells:
         cell.width = Cm(width)
         paragraph = cell.paragraphs[0]

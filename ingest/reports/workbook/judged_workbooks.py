@@ -144,24 +144,13 @@ def verdict_workbook(answer: Verdict) -> bytes:
     return book.content()
 
 
-SHEETS = {
-    "Counted": {"Quantity": 44, "Value": 16, "Unit": 12},
-    "Classes": {"Class": 24, "Cluster": 20, "Runs": 10, "GPU-hours": 14, "Share": 9, "GPUs per run": 10, "P99 in use": 10,
-                "Maximum": 10, "Median h": 10, "P95 h": 10, "Starts/min P99": 10, "Read MB/s per GPU": 12,
-                "Written MB/s per GPU": 12},
-    "Over time": {"From": 22, "Mean GPUs": 12, "Peak GPUs": 12},
-    "Week": {"Day": 8, **{str(hour): 8 for hour in range(24)}},
-    "Left out": {"Reason": 60, "Rows": 12},
-    "Questions": {"Key of the site file": 34, "Question": 110},
-}  # fmt: skip
 ABOUT = "Made by ingest from an accounting history; no cell calculates."
 
 
 @decimal_units()
 def usage_workbook(answer: Usage) -> bytes:
     """The workbook of a history."""
-    layouts = {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in SHEETS.items()}
-    book = WorkbookWriter(answer.title, layouts, about=ABOUT)
+    book = WorkbookWriter(answer.title, layouts("usage"), about=ABOUT)
     with closing(book.sheet("Counted")) as sheet:
         for name, one in answer.results.items():
             shown = display_unit(name, one.value, one.unit)
