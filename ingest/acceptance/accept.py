@@ -43,7 +43,7 @@ from ingest.engine.registry import default_of, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, listed, one_of
 from ingest.files import read_text, sha256, write_folder
-from ingest.requirement import LOADS, PRIORITIES, Requirement, kind_of_line
+from ingest.requirement import INFORMATION, LOADS, PRIORITIES, Requirement, kind_of_line
 from ingest.site.plan import MOST_YEARS, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
 from ingest.sizing.job import Written
@@ -438,3 +438,23 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
         if most.id != line.id:
             shown[line.id] = most.id
     return shown
+
+
+def repeated(line: Requirement, lines: Sequence[Requirement]) -> str:
+    """Why a line is stated beside one before it with its value and requests; empty where none has both."""
+
+    def tested(one: Requirement) -> tuple[object, ...]:
+        of = one.conditions
+        return one.value, physical(one.unit), of.operation, of.io_size, of.pattern, of.mix
+
+    shown = also_shown(lines)
+    asked = [one for one in lines[: [one.id for one in lines].index(line.id)] if one.priority != INFORMATION]
+    for other in asked if line.priority != INFORMATION else ():
+        if tested(line) != tested(other):
+            continue
+        if shown.get(line.id, line.id) == shown.get(other.id, other.id):
+            return f" Value and conditions are those of {other.id}: one test shows both."
+        if line.conditions.clients != other.conditions.clients:
+            clients = (f"{one.conditions.clients:,}" for one in (line, other))
+            return " The value is that of {}, from {} clients instead of {}.".format(other.id, *clients)
+    return ""

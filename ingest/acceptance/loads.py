@@ -422,7 +422,7 @@ class Effort(NamedTuple):
         often = "once" if len(self.tools) < 2 else f"once for each of {', '.join(self.tools)}"
         if self.fill_seconds is None:
             return f"{_time(self.total_seconds)} and the fill of {display(self.fill_bytes, 'B', binary=False)} {often}: {runs}"
-        return f"{_time(self.total_seconds)}: fill {_time(self.fill_seconds)} {often}, {runs}"
+        return f"{_time(self.total_seconds)}: fill at most {_time(self.fill_seconds)} {often}, {runs}"
 
     @property
     def filled(self) -> str:

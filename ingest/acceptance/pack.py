@@ -31,8 +31,13 @@ from ingest.files import sha256
 from ingest.requirement import Requirement
 from ingest.sizing.rules import applying, finding
 from ingest.text import markdown
-from ingest.units import display, stated
+from ingest.units import display, parse, stated
 
+ACCEPTANCE_PERIOD = "S-COM-03"
+FILLED_LONG = (
+    "the fill takes up to {} at the required write rate, the acceptance period is {}: have the Vendor fill the system before it"
+    " and state the time in the offer, or require a higher rate of loading (datasets.*.load_within)"
+)
 FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
 ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
 IMPLIED = {
@@ -75,12 +80,15 @@ class Acceptance(InteractiveResult):
 
     @property
     def data_cautions(self) -> tuple[str, ...]:
-        """Cache effects that the data sets cannot exclude, for the buyer before a tool fills them."""
-        data = self.setting.data
+        """Cache effects that the data sets cannot exclude, and a fill longer than the acceptance period of the plan."""
+        data, fill = self.setting.data, self.effort.fill_seconds
         if data is None:
             return ()
         short = finding("W55", {"all_dataset_bytes": data.needed, "dataset_room": data.room})
-        return tuple(one.message() for one in applying([short]))
+        period = next((one.value for one in self.terms if one.id == ACCEPTANCE_PERIOD), "")
+        is_long = fill and period and fill > parse(period, "s", ACCEPTANCE_PERIOD)
+        long = (FILLED_LONG.format(display(fill, "s"), period),) if fill and is_long else ()
+        return (*(one.message() for one in applying([short])), *long)
 
     @property
     def effort(self) -> Effort:
