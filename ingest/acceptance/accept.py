@@ -42,7 +42,7 @@ from ingest.engine.question import option
 from ingest.engine.registry import default_of, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, listed, one_of
-from ingest.files import read_text, sha256, write_folder
+from ingest.files import read_text, sha256, table_beside, write_folder
 from ingest.requirement import INFORMATION, LOADS, PRIORITIES, Requirement, kind_of_line
 from ingest.site.plan import MOST_YEARS, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
@@ -54,24 +54,8 @@ from ingest.units import display, parse_whole, physical
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
 #: Shares of a mix that are rounded to three digits.
 MOST_SHARES_OFF = 0.005
-MOST_CONDITION = {
-    "clients": (1e6, "node"),
-    "threads": (4096, "1/node"),
-    "queue_depth": (1e9, "1"),
-    "io_size": (2**30, "B"),
-    "duration": (30 * 86_400, "s"),
-}
-
-
-#: tool -> kinds of requirement that it times
-KINDS_OF_TOOL = {
-    "fio": (*DATA, "mixed", "create", "open"),
-    "ior": DATA,
-    "mdtest": METADATA,
-    "elbencho": DATA,
-    "dlio": ("read",),
-}
-
+#: The most that a condition of a line may be, with its unit; tool -> kinds of requirement that it times.
+MOST_CONDITION, KINDS_OF_TOOL = (table_beside(__file__, "acceptance.yaml")[name] for name in ("most", "kinds"))
 #: Of one client: ten times the memory of the largest nodes. Of all servers: beyond any system.
 MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
 #: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.

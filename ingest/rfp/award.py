@@ -130,7 +130,7 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
             limiting.append(f"{item}: remark: {remark}")
     if steps and not any(item.startswith(SYSTEM) for item in parts):
         parts = {**steps, **parts}
-    power = _watts(said.get(POWER, ""))
+    power = read_value(said.get(POWER, ""), lambda text: parsed(text, "W"), lambda value: value >= MOST_CENTS, float).value
     if power is not None and award.electricity_price is not None:
         energy = {"offered_power": power, "planned_years": award.years, "electricity_price_per_kwh": award.electricity_price}
         parts["electricity"] = float(solve("electricity_of_offer", energy))
@@ -158,11 +158,6 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
         elif faults[item]:
             limiting.append(f"{item}: {said[item]}, which is {faults[item]}")
     return Price(total, currency, parts, tuple(notes), taxes, tuple(limiting))
-
-
-def _watts(said: str) -> float | None:
-    """Power as a vendor writes it, a bare number in watts."""
-    return read_value(said, lambda text: parsed(text, "W"), lambda value: value >= MOST_CENTS, lambda number: number).value
 
 
 def _past(said: str) -> str:

@@ -45,16 +45,7 @@ def test_a_system_that_is_priced_in_steps_alone_costs_its_steps():
     assert priced(None, Award({"price": 1})).total is None
 
 
-@pytest.mark.parametrize(
-    ("line", "total", "note"),
-    [
-        (("System", ONCE, 4, 100, 4_000), 400, "System: states 4,000.00, quantity times price of one is 400.00"),
-        (("System", ONCE, 4, 100, 401.9), 400, ""),
-        (("System", ONCE, 4, 100, 402.1), 400, "System: states 402.10, quantity times price of one is 400.00"),
-        (("System", ONCE, None, None, "on request"), None, "System: 'Price' is 'on request', which is no amount"),
-        (("System", ONCE, None, None, 400, "plus taxes"), 400, "System: remark: plus taxes"),
-    ],
-)
+@pytest.mark.parametrize(("line", "total", "note"), table("rfp/cases.yaml")["a_price_that_differs"])
 def test_a_price_that_differs_or_cannot_be_read_is_shown(line, total, note):
     found = priced(sheet(line), Award({"price": 1}))
     assert (found.total, [*found.notes, *found.limits]) == (total, [note] if note else [])
@@ -215,11 +206,7 @@ def test_text_beside_the_lines_is_for_a_person_to_decide(folder, tmp_path, sheet
 
 
 @pytest.mark.parametrize("sheet_", first(1, ["Vendor response", "Prices"]))
-@pytest.mark.parametrize(("number_format", "told_of"), [
-    ("0.00", False), ("#,##0.0;[Red]-#,##0.0", False), ('_-* #,##0.0\\ "€"_-', False), ("[$EUR-407] #,##0", False),
-    ('0.00" at peak"', True), ('"up to "0.0', True), (";;;", True), ('[>=1]0.0" at peak";0.0', True),
-    ("0.0\\ \\e\\s\\t\\.", True),
-])  # fmt: skip
+@pytest.mark.parametrize(("number_format", "told_of"), table("rfp/cases.yaml")["words_in_the_number_format"])
 def test_words_in_the_number_format_of_a_cell_are_part_of_it(folder, tmp_path, sheet_, number_format, told_of):
     """Whatever the format adds to a number, or hides of it: the offer is judged by what a reader of the cell sees."""
 
@@ -234,10 +221,9 @@ def test_words_in_the_number_format_of_a_cell_are_part_of_it(folder, tmp_path, s
     assert (found.verdict == "COMPLIES") is not told_of
 
 
-@pytest.mark.parametrize(("number_format", "number", "seen"), [
-    ('0.0,,," GB/s"', 16.6e9, "16.6 GB/s"), ('0"00"', 16, "1600"), ('0;-0" x"', 5, 5), ('0;-0;"-"', 0, 0),
-    ('"', 7, "7 (not shown)"), ("0.0%", 0.999, "99.9%"), ('0" %"', 5, "5 %"), ("0\\%", 5, "5%"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number_format", "number", "seen"), table("rfp/cases.yaml")["a_number_is_read_as_its_format_shows_it"]
+)
 def test_a_number_is_read_as_its_format_shows_it(number_format, number, seen):
     assert _formatted(SimpleNamespace(value=number, number_format=number_format)) == seen
 
@@ -257,15 +243,7 @@ def test_points_that_no_offer_can_earn_are_a_caution():
     ]
 
 
-@pytest.mark.parametrize(("item", "said", "limited"), [
-    ("Currency", "EUR", False), ("Currency", "US dollars", False), ("Currency", "EUR at 1.30, adjustable", True),
-    ("Valid until", "2020-01-01", True), ("Valid until", "9999-01-01", False), ("Valid until", "31.01.2026", True),
-    ("Currency", None, True), ("Valid until", None, True), ("Valid until", "90 days", True), ("Taxes", "excl. VAT", False),
-    ("Taxes", "not included", False), ("Taxes", "gross", False), ("Taxes", "19 %", True), ("Taxes", "net, freight incl.", True),
-    ("Taxes", None, True), ("Power drawn, in W", 9500, False), ("Power drawn, in W", "9.5 kW", False),
-    ("Power drawn, in W", None, True), ("Power drawn, in W", "see the offer", True),
-    ("Quantity", 1, False), ("Quantity", 12, False), ("Quantity", 0.5, True), ("Quantity", 0, True), ("Quantity", 1.5, True),
-])  # fmt: skip
+@pytest.mark.parametrize(("item", "said", "limited"), table("rfp/cases.yaml")["what_a_price_lacks"])
 def test_what_a_price_lacks_words_beside_it_and_no_whole_quantity_are_left_to_a_person(item, said, limited):
     system, one = "System, all capacity at delivery", item == "Quantity"
     heads = ("Item", "Counts", "Quantity", "Price of one") if one else ("Item", "Counts", "Price")
