@@ -517,14 +517,7 @@ class TenderDocument(Composition):
 
 
 #: What a table of offers shows, by the first word of its section.
-CAPTIONS = {
-    "": "Verdict, lines met, score, changed lines and notes of each offer",
-    "Ranking": "Points of each offer by the criteria of the award, and its cost over the planned years",
-    "Lines": "Required and offered values",
-    "Compliance": "Verdict on each line",
-    "Margins": "Offered over required, less one",
-    "Targets": "Share earned of each target, and the mean by weight",
-}
+CAPTIONS: Mapping[str, str] = texts("document")["captions_of_offers"]
 
 
 @decimal_units()
@@ -535,7 +528,8 @@ def response_document(page: Page, subtitle: str) -> Document:
         caption = CAPTIONS[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
         blocks = tuple(_blocks(section, caption, section.columns))
         sections.append(DocumentSection(f"part-{number}", section.title or "Verdict", blocks))
-    return Document(page.title, subtitle, tuple(sections))
+    signed = form("signed", ((one, "") for one in texts("document")["signed"]))
+    return Document(page.title, subtitle, (*sections, DocumentSection("decision", "Decision of the Buyer", (signed,))))
 
 
 @decimal_units()
