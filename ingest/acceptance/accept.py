@@ -42,8 +42,8 @@ from ingest.engine.question import option
 from ingest.engine.registry import default_of, read_value, solve
 from ingest.engine.value import Input
 from ingest.errors import IngestError, UsageError, listed, one_of
-from ingest.files import read_text, sha256, write_folder
-from ingest.requirement import LOADS, PRIORITIES, Requirement, kind_of_line
+from ingest.files import read_text, sha256, table_beside, write_folder
+from ingest.requirement import INFORMATION, LOADS, PRIORITIES, Requirement, kind_of_line
 from ingest.site.plan import MOST_YEARS, RootOptions
 from ingest.site.plan_file import SITE_SUFFIXES, Folders, lines_of, plan_data, plan_of_site, site_name
 from ingest.sizing.job import Written
@@ -54,24 +54,8 @@ from ingest.units import display, parse_whole, physical
 MOST_RATE, MOST_AMOUNT = 1e18, 1e30
 #: Shares of a mix that are rounded to three digits.
 MOST_SHARES_OFF = 0.005
-MOST_CONDITION = {
-    "clients": (1e6, "node"),
-    "threads": (4096, "1/node"),
-    "queue_depth": (1e9, "1"),
-    "io_size": (2**30, "B"),
-    "duration": (30 * 86_400, "s"),
-}
-
-
-#: tool -> kinds of requirement that it times
-KINDS_OF_TOOL = {
-    "fio": (*DATA, "mixed", "create", "open"),
-    "ior": DATA,
-    "mdtest": METADATA,
-    "elbencho": DATA,
-    "dlio": ("read",),
-}
-
+#: The most that a condition of a line may be, with its unit; tool -> kinds of requirement that it times.
+MOST_CONDITION, KINDS_OF_TOOL = (table_beside(__file__, "acceptance.yaml")[name] for name in ("most", "kinds"))
 #: Of one client: ten times the memory of the largest nodes. Of all servers: beyond any system.
 MOST_MEMORY, MOST_CACHE = 64 * 2**40, 1e18
 #: Growth of requests above which a note names it, and the rate of one client that any storage reaches, B/s.
@@ -438,3 +422,23 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
         if most.id != line.id:
             shown[line.id] = most.id
     return shown
+
+
+def repeated(line: Requirement, lines: Sequence[Requirement]) -> str:
+    """Why a line is stated beside one before it with its value and requests; empty where none has both."""
+
+    def tested(one: Requirement) -> tuple[object, ...]:
+        of = one.conditions
+        return one.value, physical(one.unit), of.operation, of.io_size, of.pattern, of.mix
+
+    shown = also_shown(lines)
+    asked = [one for one in lines[: [one.id for one in lines].index(line.id)] if one.priority != INFORMATION]
+    for other in asked if line.priority != INFORMATION else ():
+        if tested(line) != tested(other):
+            continue
+        if shown.get(line.id, line.id) == shown.get(other.id, other.id):
+            return f" Value and conditions are those of {other.id}: one test shows both."
+        if line.conditions.clients != other.conditions.clients:
+            clients = (f"{one.conditions.clients:,}" for one in (line, other))
+            return " The value is that of {}, from {} clients instead of {}.".format(other.id, *clients)
+    return ""

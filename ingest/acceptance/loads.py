@@ -17,6 +17,7 @@ from ingest.engine.expression import Num, total
 from ingest.engine.messages import Message
 from ingest.engine.registry import INPUTS, solve
 from ingest.engine.value import Input
+from ingest.files import table_beside
 from ingest.requirement import INFORMATION, MixPart, Requirement
 from ingest.site.plan_file import Folders
 from ingest.units import display, physical, scale_of
@@ -35,11 +36,7 @@ SMALL_FILE = 4096
 #: Files of each thread, which fio keeps open at a time, and files that all threads share.
 FILES_PER_THREAD, SHARED_FILES = 4, 16
 #: Unit of an amount that is held -> the number that shows it.
-HELD = {
-    "B": "the usable capacity that the empty file system reports, without data reduction",
-    "B/node": "the free space on the NVMe that the operating system of a node reports",
-    "file": "the largest number of files that the file system reports",
-}
+HELD: Mapping[str, str] = table_beside(__file__, "acceptance.yaml")["held"]
 #: A test of at most one pass over the files is a burst: it lasts as long as its line, however few files that takes.
 PASS_SECONDS = 60
 
@@ -422,7 +419,7 @@ class Effort(NamedTuple):
         often = "once" if len(self.tools) < 2 else f"once for each of {', '.join(self.tools)}"
         if self.fill_seconds is None:
             return f"{_time(self.total_seconds)} and the fill of {display(self.fill_bytes, 'B', binary=False)} {often}: {runs}"
-        return f"{_time(self.total_seconds)}: fill {_time(self.fill_seconds)} {often}, {runs}"
+        return f"{_time(self.total_seconds)}: fill at most {_time(self.fill_seconds)} {often}, {runs}"
 
     @property
     def filled(self) -> str:

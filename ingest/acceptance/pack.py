@@ -27,25 +27,16 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.registry import solve
 from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.engine.value import Input
-from ingest.files import sha256
+from ingest.files import sha256, table_beside
 from ingest.requirement import Requirement
 from ingest.sizing.rules import applying, finding
 from ingest.text import markdown
-from ingest.units import display, stated
+from ingest.units import display, parse, stated
 
-FULL = "Each test proves one requirement line. Run the scripts on the driver, a machine that reaches every client."
-ONCE = "Once, before the tests of each tool; remove its data before the next tool fills its own:"
-IMPLIED = {
-    "required_requests_per_second": "implied: {:,.0f} requests per second",
-    "requests_in_flight": "implied: a queue depth of {:,.0f} requests",
-    "mean_latency_allowed": "implied: a mean latency of at most {}",
-    "confident_seconds": "mean and 99 % latency are known within 5 %, at 95 % confidence, after {:,.3g} s of independent reads",
-    "precision_of_test": "over the whole test they are known within {:.2%}; the spread between runs is judged by the runs",
-}
-DEGRADED_RUNS = (
-    "At least {share} of the required rates must remain with {state}. Bring the system into this state, keep it there, and"
-    " run the scripts below with a results folder of their own. `ingest verdict . results {option} {folder}` judges them."
-)
+ACCEPTANCE_PERIOD = "S-COM-03"
+_WRITTEN = table_beside(__file__, "acceptance.yaml")
+FILLED_LONG, FULL, ONCE, DEGRADED_RUNS = (_WRITTEN[name] for name in ("filled_long", "full", "once", "degraded_runs"))
+IMPLIED: Mapping[str, str] = _WRITTEN["implied"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -75,12 +66,15 @@ class Acceptance(InteractiveResult):
 
     @property
     def data_cautions(self) -> tuple[str, ...]:
-        """Cache effects that the data sets cannot exclude, for the buyer before a tool fills them."""
-        data = self.setting.data
+        """Cache effects that the data sets cannot exclude, and a fill longer than the acceptance period of the plan."""
+        data, fill = self.setting.data, self.effort.fill_seconds
         if data is None:
             return ()
         short = finding("W55", {"all_dataset_bytes": data.needed, "dataset_room": data.room})
-        return tuple(one.message() for one in applying([short]))
+        period = next((one.value for one in self.terms if one.id == ACCEPTANCE_PERIOD), "")
+        is_long = fill and period and fill > parse(period, "s", ACCEPTANCE_PERIOD)
+        long = (FILLED_LONG.format(display(fill, "s"), period),) if fill and is_long else ()
+        return (*(one.message() for one in applying([short])), *long)
 
     @property
     def effort(self) -> Effort:

@@ -60,6 +60,8 @@ WHOLE_SECONDS = 2
 BETWEEN = 10
 #: The line of a script that lists the files of its test.
 LISTS_ITSELF = 'sha256sum < "$file"'
+#: How a script ends what it lists of a run: the hash of all lines above.
+SUM = "# sum "
 #: How a script lists a fio that is a script.
 FAKED = re.compile(r"script:.*/fio$").match
 #: Share by which a run with its ramp may take longer than its clocks say, beside SKEW.
@@ -128,11 +130,15 @@ class Record(NamedTuple):
 
 @cache
 def _records(path: Path) -> Mapping[str, Record]:
-    """The runs that a script recorded, by the name of their file or folder."""
+    """The runs that a script recorded, by the name of their file or folder; `summed` where the hash of its lines is there."""
     found: dict[str, Record] = {}
-    for line in read_text(path, WRITTEN_BY_SCRIPTS).splitlines():
+    lines = read_text(path, WRITTEN_BY_SCRIPTS).splitlines(keepends=True)
+    for place, line in enumerate(lines):
         words = line.split()
-        if line.startswith("# ") and len(words) >= 6 and words[1].isdigit() and words[2].isdigit():
+        if line.startswith(SUM) and words[-1] == sha256("".join(lines[:place]).encode()):
+            for record in found.values():
+                record.metered.setdefault("summed", ())  # type: ignore[attr-defined]
+        elif line.startswith("# ") and len(words) >= 6 and words[1].isdigit() and words[2].isdigit():
             pairs = (word.partition("=") for word in words[6:])
             metered = {name: tuple(map(float, re.findall(r"\d+(?:\.\d+)?", value))) for name, _, value in pairs}
             found[words[5]] = Record(float(words[1]), float(words[2]), words[3], words[4], {}, metered)
@@ -237,6 +243,8 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
     for name in (f"{run.tool}/{run.test}.{suffix}" for suffix in ("sh", "fio")):
         if name in files and record.hashes.get(name) != sha256(files[name].encode()):
             yield f"sha256: another {name} ran than that of the test"
+    if any(SUM in text for text in files.values()) and "summed" not in record.metered:
+        yield "record: the lines of the script, or the hash below them, were changed after the run"
     base = Path(run.file[: list(NUMBERED.finditer(run.file))[-1].start()] or ".")
     for name, content in record.hashes.items():
         # Logs and settings next to the result, which are read with it.
@@ -277,6 +285,8 @@ def _beyond(run: Run, record: Record, test: AcceptanceTest) -> Iterator[str]:
     yield from (
         f"fio is a script ({name.removeprefix('script:')}), which may edit results" for name in record.hashes if FAKED(name)
     )
+    if run.tool == "fio" and record.file_system in ON_DISKS and '"disk_util"' not in read_text(Path(run.file), "a result"):
+        yield f"no disk_util in the result, which fio writes on {record.file_system}"
     took, needed = record.ended - record.began, _seconds(run) + _ramp(test)
     if took > needed * (1 + LONGER) + SKEW:
         yield f"the script took {took:,.0f} s for {needed:,.0f} s of ramp and run: runs thrown away, or a slow clock?"

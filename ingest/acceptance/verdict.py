@@ -28,7 +28,7 @@ from ingest.engine.interactive import InteractiveResult
 from ingest.engine.question import filled, option
 from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import IngestError, UsageError, listed
-from ingest.files import read_bytes, sha256
+from ingest.files import read_bytes, sha256, table_beside
 from ingest.site.plan_file import check_object, lines_of, plan_data, read_object
 from ingest.text import checked_id, one_line
 
@@ -39,10 +39,7 @@ ACCEPTED, NOT_ACCEPTED, INCOMPLETE = "ACCEPTED", "NOT ACCEPTED", "INCOMPLETE"
 #: Share by which sums of thresholds may differ.
 SAME = 1e-9
 #: What `valid` leaves open, said wherever validity is printed.
-UNPROVEN = (
-    "no file proves that a run took place, read all of its data in its order, or missed all caches: be present, or compare"
-    " hashes sent as each run ended"
-)
+UNPROVEN: str = table_beside(__file__, "acceptance.yaml")["unproven"]
 WRITTEN = "a file of `ingest accept`"
 SCHEMA_FILE = Path(__file__).parent / "tests.schema.json"
 

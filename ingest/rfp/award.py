@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
 from ingest.files import table_beside
-from ingest.rfp.workbook_reader import Rows, number_in
+from ingest.rfp.vendor_words import parsed, read_value
+from ingest.rfp.workbook_reader import MOST_CENTS, Rows, number_in
 from ingest.text import one_line
 
 _WRITTEN = table_beside(__file__, "award.yaml")
@@ -129,8 +130,8 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
             limiting.append(f"{item}: remark: {remark}")
     if steps and not any(item.startswith(SYSTEM) for item in parts):
         parts = {**steps, **parts}
-    power = number_in(said.get(POWER, ""))
-    if power and award.electricity_price is not None:
+    power = read_value(said.get(POWER, ""), lambda text: parsed(text, "W"), lambda value: value >= MOST_CENTS, float).value
+    if power is not None and award.electricity_price is not None:
         energy = {"offered_power": power, "planned_years": award.years, "electricity_price_per_kwh": award.electricity_price}
         parts["electricity"] = float(solve("electricity_of_offer", energy))
     is_whole = any(item.startswith(SYSTEM) for item in parts)
@@ -139,15 +140,33 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
     if total is not None and stated and abs(stated / total - 1) > ROUNDED:
         notes.append(f"{TOTAL}: states {stated:,.2f}, its lines add up to {total:,.2f}")
     notes += [f"{item}: {said[item]}" for item in (TAXES, VALID_UNTIL) if said.get(item)]
-    if not _CURRENCY.fullmatch(said.get(CURRENCY, "")):
-        limiting.append(f"{CURRENCY}: {said[CURRENCY]}")
+    currency = SIGNS.get(said.get(CURRENCY, "").lower(), said.get(CURRENCY, ""))
+    untaxed, taxed = (TAXED[name] for name in ("without", "with"))
+    rest = untaxed.sub(" ", said.get(TAXES, ""))
+    both = taxed.search(rest) is not None, rest != said.get(TAXES, "")
+    taxes = {(True, False): "with", (False, True): "without"}.get(both, "")
+    faults = {
+        CURRENCY: "" if _CURRENCY.fullmatch(currency) else "no currency alone",
+        TAXES: "" if taxes else "neither with taxes nor without them",
+        VALID_UNTIL: _past(said.get(VALID_UNTIL, "")),
+        POWER: "" if power is not None else "no watts, so its electricity is not counted",
+    }
+    asked = [one for one in faults if one in said and (one != POWER or award.electricity_price is not None)]
+    for item in asked if parts else ():
+        if not said[item]:
+            limiting.append(f"{item}: blank, which the tender asks for")
+        elif faults[item]:
+            limiting.append(f"{item}: {said[item]}, which is {faults[item]}")
+    return Price(total, currency, parts, tuple(notes), taxes, tuple(limiting))
+
+
+def _past(said: str) -> str:
+    """What is wrong with the day until which prices hold; empty for one to come."""
     for form in DATES:
         with suppress(ValueError):
-            if datetime.datetime.strptime(said.get(VALID_UNTIL, "").removesuffix(" 00:00:00"), form) < datetime.datetime.now():
-                limiting.append(f"{VALID_UNTIL}: {said[VALID_UNTIL]}, which is past")
-    currency = SIGNS.get(said.get(CURRENCY, "").lower(), said.get(CURRENCY, ""))
-    taxes = next((name for name, words in TAXED.items() if words.search(said.get(TAXES, ""))), "")
-    return Price(total, currency, parts, tuple(notes), taxes, tuple(limiting))
+            day = datetime.datetime.strptime(said.removesuffix(" 00:00:00"), form)
+            return "past" if day.date() < datetime.date.today() else ""
+    return "no day"
 
 
 def _price(line: Mapping[str, Any]) -> tuple[float | None, str, str]:

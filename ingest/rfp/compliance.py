@@ -322,9 +322,6 @@ def _reservations(requirement: RequirementLine, offer: OfferLine, remark: str) -
         yield f"states {visible(value)}"
     if offer.stated.get(form.BASIS) == form.PROJECTED:
         yield form.PROJECTED
-    nodes = offer.stated.get(form.NODES)
-    if nodes and requirement.clients is not None and int(nodes) < requirement.clients:
-        yield f"tested with {int(nodes):,} of {requirement.clients:,.0f} clients"
     yield from (f"beside the answer: {visible(words)}" for words in offer.beside)
     yield from (f"not read: {fault}" for fault in offer.noted)
     if offer.comply != form.PARTIAL and remark:
@@ -337,8 +334,9 @@ def _limits(requirement: RequirementLine, offer: OfferLine) -> Iterator[str]:
     if requirement.priority == MANDATORY and not offer.comply and has_value:
         yield f"{form.COMPLY} is blank"
     nodes = offer.stated.get(form.NODES)
-    if nodes and requirement.clients is not None and int(nodes) > requirement.clients:
-        yield f"needs {int(nodes):,} clients, where the requirement has {requirement.clients:,.0f}"
+    if nodes and requirement.clients is not None and int(nodes) != requirement.clients:
+        verb = "needs" if int(nodes) > requirement.clients else "is of"
+        yield f"{verb} {int(nodes):,} clients, where the requirement has {requirement.clients:,.0f}"
     texts, written = [offer.stated.get(form.REMARKS, ""), *offer.beside], offer.stated.get(form.AS_IS, "")
     if requirement.priority == ANSWER:  # its words are the answer, unless they put it off
         put_off = map(WORDS["postpones"].search, (*texts, written))

@@ -74,23 +74,23 @@ class Clients(NamedTuple):
     of_cluster: str = "cluster_clients"
 
 
-_WRITTEN = table_beside(__file__, "requirement_lines.yaml")
+WRITTEN = table_beside(__file__, "requirement_lines.yaml")
 #: the sentence of a line whose value the guidance decides
-GUIDED: str = _WRITTEN["guided"]
-CLIENTS = {name: Clients(**fields) for name, fields in _WRITTEN["clients"].items()}
+GUIDED: str = WRITTEN["guided"]
+CLIENTS = {name: Clients(**fields) for name, fields in WRITTEN["clients"].items()}
 #: what a total consists of, and what loads consist of, by a word in the name of its column
-HELD: Mapping[str, str] = _WRITTEN["held"]
-LOADED: Mapping[str, str] = _WRITTEN["loaded"]
+HELD: Mapping[str, str] = WRITTEN["held"]
+LOADED: Mapping[str, str] = WRITTEN["loaded"]
 
 
 def _template(name: str, fields: Mapping[str, Any]) -> RequirementTemplate:
     """The line of an id of `requirement_lines.yaml`, its phrases written out."""
-    said = {key: Template(fields[key]).substitute(_WRITTEN["phrases"]) for key in ("says", "stated") if key in fields}
+    said = {key: Template(fields[key]).substitute(WRITTEN["phrases"]) for key in ("says", "stated") if key in fields}
     parts = {key: part(**fields[key]) for key, part in (("floor", Floor), ("beside", Beside)) if key in fields}
     return RequirementTemplate(name, **{**fields, **said, **parts})
 
 
-LINES = tuple(_template(*one) for one in _WRITTEN["lines"].items())
+LINES = tuple(_template(*one) for one in WRITTEN["lines"].items())
 
 
 @cache

@@ -18,7 +18,7 @@ from ingest.site.checks import TIMED, of_line, times_as_long
 from ingest.site.holdings import BESIDES, WRITTEN_BESIDES
 from ingest.site.line_clients import OF_ONE_JOB
 from ingest.site.load_conditions import LoadConditions, writes_in_words
-from ingest.site.requirement_wording import COLUMN_KINDS, GUIDED, HELD, LOADED, MOVED_TOGETHER, RequirementValue
+from ingest.site.requirement_wording import COLUMN_KINDS, GUIDED, HELD, LOADED, MOVED_TOGETHER, WRITTEN, RequirementValue
 from ingest.site.site_file import Site
 from ingest.sizing.explain import DerivationWriter
 from ingest.sizing.rules import SMALLEST_PART, Finding, finding
@@ -27,22 +27,13 @@ from ingest.units import display, stated
 #: unit of a rate, or a quantity -> the reporting threshold, below which it is not a requirement
 FLOORS = {"B/s": "smallest_bandwidth_asked", "B/s/node": "smallest_bandwidth_asked", "file/s": "smallest_file_rate_asked",
           "site_media_bytes_per_day": "smallest_media_bytes_asked"}  # fmt: skip
-VERBS = {
-    "mandatory": "The system shall {}.",
-    "target": "The system should {}.",
-    "information": "For information: the system would {}.",
-}
+#: what the NVMe of a node holds, what a restore reads by `checkpoint.readers`, a sentence by priority, what starts, by column
+KEPT, READERS, VERBS, STARTED = (WRITTEN[name] for name in ("kept", "readers", "verbs", "started"))
 #: what the writes of R-WRITE-01 are, by `overlap.checkpoints`
 OVERLAPS = {
     None: "99th percentile of the checkpoints that coincide",
     True: "aggregate of all jobs, which write at the same time",
     False: "checkpoints one after the other: of the run with the highest rate, at least the average of all",
-}
-#: what a restore reads, by `checkpoint.readers`
-READERS = {
-    "unique": "each byte read once, then shared between the GPUs",
-    "replicated": "the weights read by every replica",
-    "all": "everything read by every replica",
 }
 #: what a statement says of a value that the guidance decides, and why a line is for information only
 BY_BUYER = "By the Buyer's own minimum, `storage.at_least`; the plan needs {needed}."
@@ -55,19 +46,6 @@ TOO_SMALL = " Below the reporting threshold of {floor}, therefore not a requirem
 BESIDE_JOBS = {"_of_serving": "served models", "job_query": "index queries"}
 #: the loads that the site moves, in a time of its own
 OF_SITE = frozenset(name for name, load in TIMED.items() if load.who)
-#: what the start of a job does, and what it reads, by column
-STARTED = {
-    "job_start_bandwidth_of_jobs": ("start", "environment"),
-    "job_evaluation_bandwidth_of_jobs": ("evaluate", "evaluation data"),
-}
-#: what the NVMe of a node holds, by quantity
-KEPT = {
-    "node_local_bytes": "staged and cached data",
-    "node_checkpoint_bytes": "checkpoints",
-    "nvme_tier_bytes": "model states",
-    "local_kv_bytes_per_node": "key-value caches",
-    "local_index_bytes": "vector indexes",
-}
 
 
 def _held(value: RequirementValue, words_of: Mapping[str, str] = HELD) -> str:

@@ -14,6 +14,7 @@ from ingest.engine.registry import Step, unit_of
 from ingest.engine.solver import Quantities
 from ingest.errors import Faults, RequirementNotMet, UsageError, brief, expected_one_of, listed
 from ingest.requirement import FIGURE, INFORMATION, Requirement, headline, is_of, kinds_of, term_in_words
+from ingest.site.requirement_wording import WRITTEN
 from ingest.site.service_records import NONE, OPEN, OTHERS, STATED, UNITS, DefaultRecord, TermRecord, default_records, records
 from ingest.site.site_file import Site
 from ingest.sizing.rules import RULES, Finding, finding
@@ -31,12 +32,7 @@ RESTORES = ("R-RESTART-01", "R-RESTART-02")
 #: facts of the cover that a vendor needs
 COVER = {"buyer": "who buys", "reference": "under which reference", "answers_by": "until when", "contact": "whom they ask"}
 #: evidence levels of a rate that is not known for this model on this GPU
-UNCERTAIN = {
-    "emulated": "a benchmark that emulates the accelerators gave the rate",
-    "transferred": "the rate is carried over from another GPU",
-    "efficiency": "the rate is a share of the peak of the GPU",
-    "peak": "the rate is the peak of the GPU, an upper bound",
-}
+UNCERTAIN: Mapping[str, str] = WRITTEN["uncertain"]
 
 
 @dataclass(frozen=True)

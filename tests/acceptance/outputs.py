@@ -210,7 +210,14 @@ def listed_anew(path):
     log.write_text(
         "".join(f"{line if line[0] == '#' else f'{sums.get(name, found)}  {name}'}\n" for line, found, name, *_ in words)
     )
+    summed(log)
     return path
+
+
+def summed(log, change=str):
+    """Change the record of a script, and put the hash of all lines below them, as the script does."""
+    text = re.sub(r"# sum .*\n", "", change(log.read_text()))
+    log.write_text(f"{text}# sum {hashlib.sha256(text.encode()).hexdigest()}\n")
 
 
 def fio_results(tests, folder, factor, requirements=(), runs=3, parts=None):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import table
 from outputs import fio_results
 from plans import plan
 
@@ -18,16 +19,7 @@ from ingest.errors import IngestError, UsageError
 from ingest.files import sha256
 from ingest.reports.pages.acceptance import verdict_title
 
-TERMS = [
-    {"id": "S-AVAIL-01", "key": "service.availability", "name": "Availability", "value": "99.9 %", "quantity": 0.999,
-     "status": "set", "verification": "operation: log of the monitoring"},
-    {"id": "S-AVAIL-04", "key": "service.degraded_rate", "name": "Rate with a failed server", "value": "70 %", "quantity": 0.7,
-     "status": "set", "verification": "test: T-MIX-01 and T-WRITE-01 with one server out of service"},
-    {"id": "S-DUR-05", "key": "service.read_after_write", "name": "Read after write", "value": "required", "quantity": None,
-     "status": "set", "verification": "test: one client writes and closes, another reads and compares"},
-    {"id": "S-TEN-01", "key": "service.tenants", "name": "Separation of tenants", "value": None, "quantity": None,
-     "status": "stated", "verification": "demonstration"},
-]  # fmt: skip
+TERMS = table("acceptance/cases.yaml")["terms"]
 KEPT = ("R-READ-01", "R-WRITE-01", "R-MIX-01", "R-CAP-01")
 COVERED = "3 of 3 mandatory requirements with a test pass, 3 of 3 in all; 1 requirement and 3 terms remain to be inspected"
 

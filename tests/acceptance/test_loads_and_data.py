@@ -256,7 +256,7 @@ def test_the_first_line_states_the_whole_effort(run, tmp_path):
     made = made_of(tmp_path, lines, server_cache="24 GB")
     # 3 x (300 + 60) + 3 x (600 + 60) s = 3,060 s; 36 GB at 1 GB/s; ten runs of each are 10,200 s.
     assert made.effort == (3096, 36e9, 36, ("fio",), 6, 3060, 10_200, 0, 0)
-    assert made.effort.words == "51.6 min: fill 36 s once, 6 runs 51 min"
+    assert made.effort.words == "51.6 min: fill at most 36 s once, 6 runs 51 min"
     assert (tmp_path / "tests/README.md").read_text().splitlines()[2] == f"{made.effort.words}."
     written = json.loads((tmp_path / "tests/tests.json").read_text())
     assert written["effort"]["total_seconds"] == 3096
@@ -264,7 +264,7 @@ def test_the_first_line_states_the_whole_effort(run, tmp_path):
         "accept", tmp_path / "p.json", "-o", "two", "--server-cache", "24 GB", "--tool", "fio", "--tool", "elbencho", "-v"
     )
     assert ran.out.startswith("Takes 1.72 h · ")
-    assert ran.out.splitlines()[1].startswith("1.72 h: fill 72 s once for each of fio, elbencho, 12 runs 1.7 h; p")
+    assert ran.out.splitlines()[1].startswith("1.72 h: fill at most 72 s once for each of fio, elbencho, 12 runs 1.7 h; p")
     assert "tests of other tools: --tool ior, mdtest, dlio" in ran.out
 
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from conftest import finished, first, in_place
-from outputs import as_scripted, edited, elbencho_json, ior_text, listed_anew, mdtest, summary, words_on
+from outputs import as_scripted, edited, elbencho_json, ior_text, listed_anew, mdtest, summary, summed, words_on
 from plans import plan, times
 
 import ingest
@@ -113,8 +113,7 @@ def test_a_script_meters_what_a_result_does_not_tell(copied, tmp_path, name):
 
 @pytest.mark.parametrize("contents", ["", "0,0,0", "0,65536,1"])
 def test_a_sample_that_the_script_could_not_take_is_a_caution(copied, contents):
-    log = copied / f"results/{READ}.sha256"
-    log.write_text(re.sub("contents=.*", f"contents={contents}", log.read_text()))
+    summed(copied / f"results/{READ}.sha256", lambda text: re.sub("contents=.*", f"contents={contents}", text))
     result, (word,), _ = words_on(copied, READ)
     assert (result, word.partition(" next")[0]) == ("pass", "counters or samples are missing")
 
@@ -181,9 +180,12 @@ def best(results):
     """Two of four runs of two starts of the script: the second of one, the first of the other."""
     folder = results.parent
     finished("sh", f"fio/{READ}.sh", cwd=folder, TARGET=str(folder.parent))
-    log = results / f"{READ}.sha256"
-    lines = re.sub(r"\.run([1-4])\.", lambda at: f".run{'0120'[int(at[1]) - 1]}.", log.read_text()).splitlines()
-    log.write_text("\n".join(line for line in lines if ".run0." not in line) + "\n")
+
+    def change(text):
+        lines = re.sub(r"\.run([1-4])\.", lambda at: f".run{'0120'[int(at[1]) - 1]}.", text).splitlines(keepends=True)
+        return "".join(line for line in lines if ".run0." not in line)
+
+    summed(results / f"{READ}.sha256", change)
     for old, new in ((1, 0), (2, 1), (3, 2), (4, 0)):
         renumber(results, {old: new})
     (results / f"{READ}.run0.json").unlink()
@@ -191,13 +193,13 @@ def best(results):
 
 def all_moved(results):
     """Dates of results and records half a day earlier."""
-    log = results / f"{READ}.sha256"
     for path in results.glob(f"{READ}.run*.json"):
         found = json.loads(path.read_text())
         earlier = {"timestamp": found["timestamp"] - 43_200, "timestamp_ms": found["timestamp_ms"] - 43_200_000}
         path.write_text("{\n" + json.dumps({**found, **earlier})[1:])
         listed_anew(path)
-    log.write_text(re.sub(r"(# |(?<=# \d{10}) )(\d{10})\b", lambda at: f"{at[1]}{int(at[2]) - 43_200}", log.read_text()))
+    earlier = lambda text: re.sub(r"(# |(?<=# \d{10}) )(\d{10})\b", lambda at: f"{at[1]}{int(at[2]) - 43_200}", text)  # noqa: E731
+    summed(results / f"{READ}.sha256", earlier)
 
 
 def without_numbers(results):
@@ -208,12 +210,7 @@ def without_numbers(results):
 
 def relisted(pattern, new):
     """The record of a test with other words in it."""
-
-    def change(results):
-        log = results / f"{READ}.sha256"
-        log.write_text(re.sub(pattern, new, log.read_text()))
-
-    return change
+    return lambda results: summed(results / f"{READ}.sha256", lambda text: re.sub(pattern, new, text))
 
 
 def without(*keys, **others):
@@ -221,7 +218,7 @@ def without(*keys, **others):
 
     def change(results):
         for path in results.glob(f"{READ}.run*.json"):
-            found = json.loads(path.read_text()) | others
+            found = {key: one for key, one in (json.loads(path.read_text()) | others).items() if one is not ...}
             found["jobs"] = [{key: one for key, one in job.items() if key not in keys} for job in found["jobs"]]
             path.write_text("{\n" + json.dumps(found)[1:])
             listed_anew(path)
@@ -237,6 +234,13 @@ FILES = {
     "turns left out": (relisted(r" turn=\d/\d", ""), "counters or samples are missing"),
     "another job file": (relisted(rf".+(  fio/{READ}.fio)", r"0\1"), f"another fio/{READ}.fio ran"),
     "a fio that edits": (relisted(r"  (/.*/fio)", r"  script:\1"), "fio is a script"),
+    "a record edited alone": (
+        lambda results: (log := results / f"{READ}.sha256").write_text(
+            re.sub(r"contents=\d+", "contents=9999", log.read_text())
+        ),
+        "record: the lines of the script",
+    ),
+    "no disks": (without(disk_util=...), "no disk_util in the result"),
     "no context switches": (without("ctx"), "no ctx in the result"),
     "a disk in memory": (without(disk_util=[{"name": "zram0"}]), "the disk is zram0"),
     "a figure": (
@@ -338,10 +342,8 @@ def test_a_log_of_seconds_that_was_edited_is_not_valid(copied):
     log = copied / f"results/{READ}.run1.bw/{READ}_bw.1.log"
     log.parent.mkdir()
     log.write_text("1000, 1, 0, 131072, 0\n")
-    with (copied / f"results/{READ}.sha256").open() as listing:
-        lines = listing.read().splitlines()
-    lines.insert(2, f"{'0' * 64}  {READ}.run1.bw/{READ}_bw.1.log")
-    (copied / f"results/{READ}.sha256").write_text("\n".join(lines) + "\n")
+    listed = f"{'0' * 64}  {READ}.run1.bw/{READ}_bw.1.log\n"
+    summed(copied / f"results/{READ}.sha256", lambda text: re.sub(r"(?<=\n)", listed, text, count=1))
     result, words, why = words_on(copied, READ)
     assert result == "not tested"
     assert f"{READ}.run1.bw/{READ}_bw.1.log was changed after the run" in " ".join([why, *words])

@@ -5,7 +5,7 @@ import shutil
 from dataclasses import fields
 
 import pytest
-from conftest import EXAMPLES, finished
+from conftest import EXAMPLES, finished, table
 from outputs import elbencho_json, paced
 from plans import line, plan
 
@@ -16,21 +16,7 @@ from ingest.acceptance.verdict import SCHEMA_FILE
 from ingest.errors import IngestError, UsageError
 from ingest.requirement import PRIORITIES
 
-FIO_RUN = {
-    "fio version": "fio-3.33",
-    "timestamp_ms": 1,
-    "global options": {},
-    "jobs": [
-        {
-            "jobname": "T-READ-01-fio",
-            "error": 0,
-            "job options": {"rw": "randread", "size": "8388608", "numjobs": "2", "filename_format": "x.$jobnum"},
-            "read": {"io_bytes": 131072000, "total_ios": 1000, "runtime": 2000, "bw_bytes": 65536000},
-            "write": {"io_bytes": 0, "total_ios": 0, "runtime": 0, "bw_bytes": 0},
-        }
-    ]
-    * 2,
-}
+FIO_RUN = table("acceptance/cases.yaml")["fio_run"]
 
 
 @pytest.fixture

@@ -196,8 +196,8 @@ def test_a_form_of_a_format_that_is_not_known_yet_is_refused(offer, tmp_path, nu
 
 
 def test_notes_are_shown_in_every_format_and_change_no_verdict(offer, sent):
-    path = offer(**{"R-READ-01": {"Remarks": "measured | confirmed", "Client nodes": 4}})
-    note = "tested with 4 of 8 clients; remark: measured | confirmed"
+    path = offer(**{"R-READ-01": {"Remarks": "measured | confirmed", "Measured or projected": "projected"}})
+    note = "projected; remark: measured | confirmed"
     table, markdown, flat = (told("response", path, "--sent", sent, "--format", form) for form in ("table", "markdown", "csv"))
     assert [one.code for one in (table, markdown, flat)] == [0, 0, 0]
     assert re.fullmatch(r"COMPLIES: (\d+) of \1 mandatory requirements met, 1 of 1 targets met", table.out.splitlines()[0])

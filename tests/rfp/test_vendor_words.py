@@ -105,6 +105,7 @@ def test_grouped_digits_are_one_number(number, mark):
     (REMARKS["drawn"], "usual", 0, 0.02), (REMARKS["drawn"], "free", 0, 0.25), (REMARKS["tender"], "limiting", 0.98, 1),
     (REMARKS["figures"], "limiting", 0.97, 1), (REMARKS["figures"], "plain", 0, 0.1),
     (REMARKS["answers"], "limiting", 0.98, 1), (REMARKS["answers"], "plain", 0, 0.16),
+    (REMARKS["terse"], "limiting", 0.76, 1), (REMARKS["terse"], "plain", 0, 0.2),
     (REMARKS["terms"], "limiting", 0.87, 1), (REMARKS["vendors"], "limiting", 0.97, 1), (REMARKS["vendors"], "plain", 0, 0.12),
 ])  # fmt: skip
 def test_remarks_written_before_the_rules_are_told_apart(lists, kind, least, most):

@@ -91,4 +91,6 @@ list() {
     case $(head -qc 2 "$tool") in '#!') tool=script:$tool ;; esac
     echo "$(sha256sum < "${tool#script:}" | cut -c1-64)  $tool"
   done >> "$RESULTS/@ident@.sha256"
+  # The hash of all lines above.
+  echo "# sum $(sha256sum < "$RESULTS/@ident@.sha256" | cut -c1-64)" >> "$RESULTS/@ident@.sha256"
 }

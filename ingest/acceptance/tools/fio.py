@@ -340,6 +340,10 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     told = [text for one in each for text in _contradictions(*one, "" if metadata else direction, where)]
     if not metadata and not mixed:
         told += [text for job, part in zip(jobs, moving, strict=True) for text in _binned(job, part, where)]
+    if least.isdigit() and (
+        early := [spent for spent in values(direction, "runtime") if spent < int(least) * 1000 * (1 - EARLY)]
+    ):
+        told.append(f"runtime: found {early[0]:,.0f} ms, expected at least the {least} s of the job")
     # One of a kind: each thread has its own figures.
     unlike = {text.partition(":")[0]: text for text in reversed(told)}
     spreads = Counter(json.dumps([part.get("total_ios"), part.get("lat_ns"), part.get("clat_ns")]) for part in moving)
@@ -407,6 +411,8 @@ def _undone(found: Mapping[str, Any], jobs: Sequence[Mapping[str, Any]], loads: 
 
 #: Share by which figures that fio rounds may differ, and by which requests at both ends of a run may exceed Little's law.
 ROUNDED, LITTLE = 0.02, 0.05
+#: Share by which a timed thread may end early: no thread of an honest run does, but for a millisecond.
+EARLY = 0.01
 #: Least share of requests, over the queue of a thread, for which it sleeps: a client in user space may poll, so that fewer
 #: are a remark. Runs with fio 3.33 on a local disk have from 1.0.
 SLEPT = 0.9

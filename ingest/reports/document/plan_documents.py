@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.accept import KINDS_OF_TOOL, rows_of, shown_by
+from ingest.acceptance.accept import KINDS_OF_TOOL, repeated, rows_of, shown_by
 from ingest.acceptance.loads import Setting, kind_of
 from ingest.accounting.result import days
 from ingest.configuration import decimal_units
@@ -197,10 +197,7 @@ class Composition:
         """How a requirement is verified."""
         test = self.tests.get(one.id)
         if test is not None:
-            alike = (other for other in self.plan.requirements if self.tests.get(other.id) == test)
-            first = next(other.id for other in alike if other.value == one.value)
-            twin = "" if first == one.id else f" Value and conditions are those of {first}: one test shows both."
-            return f"Verified by test {test}.{twin}"
+            return f"Verified by test {test}.{repeated(one, self.plan.requirements)}"
         return "" if one.priority == INFORMATION else "Verified by inspection."
 
 
@@ -527,7 +524,8 @@ def response_document(page: Page, subtitle: str) -> Document:
         caption = captions[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
         blocks = tuple(_blocks(section, caption, section.columns))
         sections.append(DocumentSection(f"part-{number}", section.title or "Verdict", blocks))
-    return Document(page.title, subtitle, tuple(sections))
+    signed = form("signed", ((one, "") for one in texts("document")["signed"]))
+    return Document(page.title, subtitle, (*sections, DocumentSection("decision", "Decision of the Buyer", (signed,))))
 
 
 @decimal_units()

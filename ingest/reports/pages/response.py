@@ -128,17 +128,17 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
 def _ranking(found: Comparison) -> Iterator[Section]:
     """The offers in the order of the award, what decides, and what is said of their prices."""
     award = found.award
-    verdicts = dict(zip(found.names, (one.verdict for one in found.offers), strict=True))
+    offers = dict(zip(found.names, found.offers, strict=True))
     points_of = (f"{name} ({points:g})" for name, points in award.points.items())
     heads = ("rank", "offer", "verdict", *points_of, award.method, "cost")
     rows = [
-        (str(one.rank), one.offer, verdicts[one.offer], *(f"{points:.1f}" for points in one.points.values()),
-         f"{one.total:,.1f}", "" if one.cost is None else f"{one.cost:,.0f}")
+        (str(one.rank), one.offer, offers[one.offer].verdict, *(f"{points:.1f}" for points in one.points.values()),
+         f"{one.total:,.1f}", "" if one.cost is None else f"{one.cost:,.0f} {offers[one.offer].price.currency}".rstrip())
         for one in found.ranking
     ]  # fmt: skip
     notes = [
         f"{name}: {note}"
-        for name, one in zip(found.names, found.offers, strict=True)
+        for name, one in offers.items()
         for note in (*one.price.notes, *(f"beside the lines: {text}" for text in one.beside))
     ]
     if rows or notes or award.stated:

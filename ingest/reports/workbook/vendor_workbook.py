@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from ingest.acceptance.accept import rows_of, shown_by
+from ingest.acceptance.accept import repeated, rows_of, shown_by
 from ingest.acceptance.loads import Setting
 from ingest.configuration import decimal_units
 from ingest.engine.expression import cell
@@ -102,7 +102,11 @@ def _requirements(plan: Plan, sheet: SheetWriter) -> None:
     tests = shown_by(plan.requirements)
     inspected = {line.id: line.inspected for line in LINES}
     for one in plan.vendor_lines:
-        verified = f"test {tests[one.id]}" if one.id in tests else f"inspection: {inspected[one.id]}"
+        verified = (
+            f"test {tests[one.id]}.{repeated(one, plan.requirements)}".rstrip(".")
+            if one.id in tests
+            else f"inspection: {inspected[one.id]}"
+        )
         how = ("not verified" if one.priority == INFORMATION else verified, one.conditions.clients)
         before = (one.id, theme_title(one.theme, plan.kinds), one.priority, one.statement)
         sheet.row(*before, *_amount(one.value, one.unit, one.metric), *how, conditions_in_words(one))
