@@ -39,7 +39,7 @@ _WRAPPINGS = (
     *_LABELS,
     r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
     r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape) ?[:=|] ?(.+)",
+    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._\[-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape)\]? ?[:=|] ?(.+)",
     r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
     # PyTorch, TensorFlow, llama.cpp
     r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| [-(]) ?(?:pci|comp|gfx|sm |\d+ mib).*)?",
@@ -49,6 +49,7 @@ _WRAPPINGS = (
     r"(.+?) \(?[x×*] ?\d{1,3}\)?",
     r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
     _TPUS,
+    r"(tpu7x)-\d+",
     r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
 )
 #: What lines of commas hold beside a name, counts, versions, addresses, states, readings; memory, whose largest is the total.
@@ -64,9 +65,14 @@ _JOINED = (
     r"(rtx)(pro)(\d*)|(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})"
     r"|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)(pcie)?|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
-    r"|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
+    r"|gpu\d?([a-z]{1,2}\d{2,4}[a-z]?)|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
+#: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
+_REMARK = r" ?[(\[|@;,]| - | (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
+_TELLING = (
+    r"\b(?:nvl|pcie|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|lovelace|hopper|blackwell)\b"
+)
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
@@ -74,7 +80,7 @@ _SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shar
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
+    r"|[a-z]+\d+[a-z]?-\d{2,4}|v[bc][a-z]-.*|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
 #: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
 _COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
@@ -114,7 +120,7 @@ def plain(name: str) -> str:
 
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
-    found = " ".join(re.sub("[\"'`]|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    found = " ".join(re.sub("[\"'`]|\\s#.*", "", name.lower().strip()).split()).strip(" ,;|")
     found = re.sub(r".*_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     if unnamed := re.fullmatch(_ID, found):
         makers = re.findall(r"nvidia|intel|amd|habana|1da3:", found)[:1]
@@ -191,7 +197,10 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if virtual := re.fullmatch(_VIRTUAL, inner):
         inner = f"{virtual[1]} {virtual[2]}c"
     part = re.search(_SLICE, inner) is not None
-    words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
+    said = words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner))
+    sold = {word for one in known for word in one.known}
+    # A size that none is sold with is one that a program rounded.
+    words = {f"{int(one[:-2]) * 1024}mib" if re.fullmatch(_SIZE, one) and one not in sold else one for one in said}
     left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
     sizes: dict[str, None] = {}
     exact: list[Pattern] = []
@@ -221,6 +230,13 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         most = max((len(one.needed) for one in boards), default=0)
         possible, best, part = [one.entry for one in boards if len(one.needed) == most] or possible, [], True
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
+    # Behind a name that says nothing otherwise, a remark: of what is used and what there is of memory, the larger holds.
+    if not found and not part and (remark := re.search(_REMARK, inner)) and remark.start():
+        rest = inner[remark.start() :]
+        most = max(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]), default=())
+        head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), "".join(most)]), known)
+        if head.entry or head.possible:
+            return head
     if not found and not near:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
@@ -250,7 +266,7 @@ def _label(word: str, known: frozenset[str]) -> str:
     if not re.fullmatch(r"\d{1,7}mib", word):
         return word
     reported = int(word[:-3]) / 1024
-    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.92 <= reported / int(one[:-2]) <= 1.01]
+    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.92 <= reported / int(one[:-2]) <= 1.025]
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
