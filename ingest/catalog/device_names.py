@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
 _LABELS = (
-    r"(?:.*[ ,;|])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()|]*)(?:[:=]\d+)?(?:[(,;|].*)?",  # gpu:h100:8
+    r"(?:.*[ ,;|])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()|]*)(?:[:=]\d+(?: .*)?)?(?:[(,;|].*)?",
     r"(?:.*[ :,=])?(?:g|gpu_?)(?:model|type|name)[=:]([a-z][^:, ]*).*",  # PBS, LSF, Grid Engine and features
     r".*\bname=[ghntx]pu type=([^ ]+).*",  # gres.conf and slurmd -G
     r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
     r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
     r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
     r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features?)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
+    r"(?:.* )?(?:-c|--constraint|--partition|(?:active|available)?features?)[= ]"
+    r"((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
 )
 #: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
@@ -44,8 +45,9 @@ _WRAPPINGS = (
     # PyTorch, TensorFlow, llama.cpp
     r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| [-(]) ?(?:pci|comp|gfx|sm |\d+ mib).*)?",
     r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
+    r".*(?:streamexecutor device \(\d+\): |physical gpu \(device: \d+, name: )([^,]+),.*",
     r"(?:\d+ |(?=nvidia ))([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
-    r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
+    r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)|(?:two|four|eight|sixteen) (.+)",  # 8x H100
     r"(.+?) \(?[x×*] ?\d{1,3}\)?",
     r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
     _TPUS,
@@ -68,11 +70,10 @@ _JOINED = (
     r"|gpu\d?([a-z]{1,2}\d{2,4}[a-z]?)|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
+_AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
 #: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
-_REMARK = r" ?[(\[|@;,]| - | (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
-_TELLING = (
-    r"\b(?:nvl|pcie|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|lovelace|hopper|blackwell)\b"
-)
+_REMARK = r" ?[(\[|@;,]| - | --|\. | gpu \d| (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
+_TELLING = r"\b(?:nvl|pcie|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
@@ -80,7 +81,8 @@ _SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shar
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|[a-z]+\d+[a-z]?-\d{2,4}|v[bc][a-z]-.*|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
+    r"|v[bc][a-z]-.*|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)"
+    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
 #: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
 _COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
@@ -120,7 +122,7 @@ def plain(name: str) -> str:
 
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
-    found = " ".join(re.sub("[\"'`]|\\s#.*", "", name.lower().strip()).split()).strip(" ,;|")
+    found = " ".join(re.sub(_AROUND, "", name.lower().strip()).split()).strip(" ,;|}")
     found = re.sub(r".*_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     if unnamed := re.fullmatch(_ID, found):
         makers = re.findall(r"nvidia|intel|amd|habana|1da3:", found)[:1]
@@ -187,11 +189,14 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if 1 < len(ways := re.split(r" / | ?\| ?", inner)) <= MOST_WAYS:
+    if 1 < len(ways := re.split(r" / | ?\| ?| \+ ", inner)) <= MOST_WAYS:
         each = [meaning(f"gpu:{one}" if label else one, known) for one in ways]
         if all(one.entry or one.possible for one in each):
             found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
             return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
+    for one in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
+        if (held := meaning(f"gpu:{one}", known)).entry or held.possible:
+            return held
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
