@@ -8,52 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ingest.files import table_beside
+
+_WRITTEN = table_beside(__file__, "device_names.yaml")
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
-_LABELS = (
-    r"(?:.*[ ,;|])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()|]*)(?:[:=]\d+(?: .*)?)?(?:[(,;|].*)?",
-    r"(?:.*[ :,=])?(?:g|gpu_?)(?:model|type|name)[=:]([a-z][^:, ]*).*",  # PBS, LSF, Grid Engine and features
-    r".*\bname=[ghntx]pu type=([^ ]+).*",  # gres.conf and slurmd -G
-    r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
-    r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
-    r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
-    r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:.* )?(?:-c|--constraint|--partition|(?:active|available)?features?)[= ]"
-    r"((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
-)
+_LABELS = tuple(_WRITTEN["labels"])
 #: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
-_WRAPPINGS = (
-    r"(?:.*[,{ =])?(?:modelname|type)=([a-z][^,}=]+?)(?:[,}].*)?",  # exporters of metrics, gcloud
-    r"huawei\.com/(ascend910[bc]\w*)(?: ?[:=] ?\d+)?",
-    r"(?:.*/)?(mig-\d+g\.\d+gb)(?:\.shared)? ?[:=] ?\d+",  # resources of Kubernetes
-    r"\d+ ?\(((?:nvidia|grid) .+)\)",  # types of virtual GPUs
-    r"(?:.*[:\] ] ?)?gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
-    r"(?:\d[\d.]* ){2,}(nvidia .+)",  # columns of figures before a name
-    r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
-    r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
-    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?:.*ati\] )?(?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
-    r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
-    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
-    r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
-    r"(.+?) ?\(uuid:.*\)?",
-    *_LABELS,
-    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
-    r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._\[-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape)\]? ?[:=|] ?(.+)",
-    r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
-    # PyTorch, TensorFlow, llama.cpp
-    r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| [-(]) ?(?:pci|comp|gfx|sm |\d+ mib).*)?",
-    r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
-    r".*(?:streamexecutor device \(\d+\): |physical gpu \(device: \d+, name: )([^,]+),.*",
-    r"(?:\d+ |(?=nvidia ))([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
-    r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)|(?:two|four|eight|sixteen) (.+)",  # 8x H100
-    r"(.+?) \(?[x×*] ?\d{1,3}\)?",
-    r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
-    _TPUS,
-    r"(tpu7x)-\d+",
-    r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
-)
+_WRAPPINGS = (*_WRITTEN["before"], *_LABELS, *_WRITTEN["after"], _TPUS, *_WRITTEN["last"])
 #: What lines of commas hold beside a name, counts, versions, addresses, states, readings; memory, whose largest is the total.
 _FIELD = (
     r"\d{1,3}|\d+(?:\.[\dx]+)+(?:-\w+)?|[0-9a-f:]+:[0-9a-f]{2}\.\d|(?:gpu|mig|uuid|nvidia)-[0-9a-f-]+|\w+(?:-\w+){4,}"
@@ -194,9 +157,9 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         if all(one.entry or one.possible for one in each):
             found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
             return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
-    for one in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
-        if (held := meaning(f"gpu:{one}", known)).entry or held.possible:
-            return held
+    for term in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
+        if (asked := meaning(f"gpu:{term}", known)).entry or asked.possible:
+            return asked
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
@@ -238,8 +201,8 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     # Behind a name that says nothing otherwise, a remark: of what is used and what there is of memory, the larger holds.
     if not found and not part and (remark := re.search(_REMARK, inner)) and remark.start():
         rest = inner[remark.start() :]
-        most = max(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]), default=())
-        head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), "".join(most)]), known)
+        held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
+        head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), *map("".join, held[-1:])]), known)
         if head.entry or head.possible:
             return head
     if not found and not near:
