@@ -165,10 +165,10 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if virtual := re.fullmatch(_VIRTUAL, inner):
         inner = f"{virtual[1]} {virtual[2]}c"
     part = re.search(_SLICE, inner) is not None
-    said = words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner))
+    stated = words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner))
     sold = {word for one in known for word in one.known}
     # A size that none is sold with is one that a program rounded.
-    words = {f"{int(one[:-2]) * 1024}mib" if re.fullmatch(_SIZE, one) and one not in sold else one for one in said}
+    words = {f"{int(one[:-2]) * 1024}mib" if re.fullmatch(_SIZE, one) and one not in sold else one for one in stated}
     left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
     sizes: dict[str, None] = {}
     exact: list[Pattern] = []
