@@ -183,6 +183,9 @@ def list(kind: str | None = None, matching: str = "", *, catalogs: Folders = ())
 
     found = {(one, name): _entry(catalog, one, name) for one in kinds for name in catalog.ids(one.kind)}
     entries = tuple(entry for (_, name), entry in found.items() if fits(name, entry.name))
+    if kind and matching and not entries:  # a name as tools print it
+        meant = catalog.meaning(kinds[0].kind, matching)
+        entries = tuple(entry for (_, name), entry in found.items() if name in (meant.entry, *meant.possible))
     rows = catalog.releases.rows.values() if Structure in kinds else ()
     releases = tuple(row for row in rows if row.model_type and fits(row.model_type, *row.names))
     first = kinds[0].kind

@@ -8,49 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ingest.files import table_beside
+
+_WRITTEN = table_beside(__file__, "device_names.yaml")
 #: Names that the administrator of a cluster chose, in options and lines of Slurm: they need not state memory and form.
-_LABELS = (
-    r"(?:.*[ ,;|])?(?:-{0,2}gres[=: ]|gres/)?[ghntx]pu[:=](\d{0,4}[a-z][^:=,;()|]*)(?:[:=]\d+)?(?:[(,;|].*)?",  # gpu:h100:8
-    r"(?:.*[ :,=])?(?:g|gpu_?)(?:model|type|name)[=:]([a-z][^:, ]*).*",  # PBS, LSF, Grid Engine and features
-    r".*\bname=[ghntx]pu type=([^ ]+).*",  # gres.conf and slurmd -G
-    r"accelerator_type[:=] ?([a-z][^:]*)",  # Ray
-    r"accelerators: ?\{?([a-z][^:}]*)(?:: ?\d+)?\}?",  # SkyPilot
-    r"(?:.* )?--gpus(?:-per-[a-z]+)?[= ]([^:=,]+)(?::\d+)?",
-    r"gpu_\d+x_([a-z].+)",  # instances of Lambda
-    r"(?:.* )?(?:-c|--constraint|(?:active|available)?features?)[= ]((?!g(?:pu_?)?(?:model|type|name))[a-z][^()\[\]]*)",
-)
+_LABELS = tuple(_WRITTEN["labels"])
 #: Slices of TPUs, as `v4-32` and `v5litepod-16`: those of an e or lite count chips, the others cores, of which a chip has two.
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
-_WRAPPINGS = (
-    r"(?:.*[,{ =])?(?:modelname|type)=([a-z][^,}=]+?)(?:[,}].*)?",  # exporters of metrics, gcloud
-    r"huawei\.com/(ascend910[bc]\w*)(?: ?[:=] ?\d+)?",
-    r"(?:.*/)?(mig-\d+g\.\d+gb)(?:\.shared)? ?[:=] ?\d+",  # resources of Kubernetes
-    r"\d+ ?\(((?:nvidia|grid) .+)\)",  # types of virtual GPUs
-    r"(?:.*[:\] ] ?)?gpu ?\[?\d+\]? ?: ?(.+)",  # nvidia-smi -L, rocm-smi
-    r"(?:\d[\d.]* ){2,}(nvidia .+)",  # columns of figures before a name
-    r"\d+, ?(.+)",  # nvidia-smi --query-gpu=index,name
-    r".*(?:corporation|\[amd/ati\]).*\[((?![0-9a-f]{4}:)[^\]]+)\](?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",  # lspci
-    r"[0-9a-f:]+:[0-9a-f]{2}\.\d [^:]*: (?:.*ati\] )?(?!nvidia corporation)([^\[]+?)(?: \[[0-9a-f:]{9}\])?(?: \(rev \w+\))?",
-    r".*\[((?:amd )?(?:instinct|radeon|geforce|tesla|quadro) [^\]]+)\].*",  # rocm-smi and amd-smi, with the name of the die
-    r".*\bgfx[0-9a-f]+(?::[a-z]+[+-])* +([^:].*)|(gfx[0-9a-f]+)(?::[a-z]+[+-])*",  # what HIP reports, after the architecture
-    r".*, ?(intel\(r\) [^,\[]*?)(?: [0-9.]+)?(?: \[[^\]]+\])?",  # sycl-ls, after the driver
-    r"(.+?) ?\(uuid:.*\)?",
-    *_LABELS,
-    r"(?:.*[ =])?[a-z0-9-]+(?:\.[a-z0-9-]+)+/(?:gpu\.[a-z-]+\.(.+)=\d+|[a-z0-9._-]+ ?[=: ] ?(.+))",  # labels of Kubernetes
-    r"(?:hf://|https?://(?:www\.)?huggingface\.co/)(?:datasets/)?(.+?)/?",
-    r"(?:\[?\d+\]?[ |]+|--)?(?:[a-z]+[ ._-])*[a-z]*(?:series|model|name|product|type|kind|size|sku|shape) ?[:=|] ?(.+)",
-    r".*\bdevice: (?:[a-z]+ - )?([a-z].+)",  # Using device: …
-    # PyTorch, TensorFlow, llama.cpp
-    r"(?:.*[ (])?(?:cuda|rocm|device):? ?\d+[:,]? (?:name: )?\(?([^()]+?)\)?(?:(?:,| [-(]) ?(?:pci|comp|gfx|sm |\d+ mib).*)?",
-    r".*\bfound ([a-z0-9]+ device\b.*?)(?: dram.*)?",  # the log of the driver
-    r"(?:\d+ |(?=nvidia ))([^|]+?)(?: n/a| on| off)? \|.*",  # a line of the table of nvidia-smi, hl-smi or npu-smi
-    r"\(?\d{1,3}\)? ?[x×*] ?([a-z].+)",  # 8x H100
-    r"(.+?) \(?[x×*] ?\d{1,3}\)?",
-    r"(.+?)[ _-]per[ _-](?:gpu|node|server)",
-    _TPUS,
-    r"([a-z].*[a-z0-9]):\d{1,3}",  # A100-80GB:8
-)
+_WRAPPINGS = (*_WRITTEN["before"], *_LABELS, *_WRITTEN["after"], _TPUS, *_WRITTEN["last"])
 #: What lines of commas hold beside a name, counts, versions, addresses, states, readings; memory, whose largest is the total.
 _FIELD = (
     r"\d{1,3}|\d+(?:\.[\dx]+)+(?:-\w+)?|[0-9a-f:]+:[0-9a-f]{2}\.\d|(?:gpu|mig|uuid|nvidia)-[0-9a-f-]+|\w+(?:-\w+){4,}"
@@ -64,9 +30,13 @@ _JOINED = (
     r"(rtx)(pro)(\d*)|(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})"
     r"|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
     r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)(pcie)?|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
-    r"|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
+    r"|gpu\d?([a-z]{1,2}\d{2,4}[a-z]?)|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
 )
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
+_AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
+#: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
+_REMARK = r" ?[(\[|@;,]| - | --|\. | gpu \d| (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
+_TELLING = r"\b(?:nvl|pcie|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
@@ -74,7 +44,8 @@ _SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shar
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
+    r"|v[bc][a-z]-.*|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)"
+    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
 )
 #: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
 _COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
@@ -114,7 +85,7 @@ def plain(name: str) -> str:
 
 def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     """A name without the line, label or count around it."""
-    found = " ".join(re.sub("[\"'`]|\\s#.*", "", name.lower()).split()).strip(" ,;|")
+    found = " ".join(re.sub(_AROUND, "", name.lower().strip()).split()).strip(" ,;|}")
     found = re.sub(r".*_cudadeviceproperties\(name=([^,]+),.*?total_memory=(\d+mb).*", r"\1, \2", found)
     if unnamed := re.fullmatch(_ID, found):
         makers = re.findall(r"nvidia|intel|amd|habana|1da3:", found)[:1]
@@ -181,17 +152,23 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if 1 < len(ways := re.split(r" / | ?\| ?", inner)) <= MOST_WAYS:
+    if 1 < len(ways := re.split(r" / | ?\| ?| \+ ", inner)) <= MOST_WAYS:
         each = [meaning(f"gpu:{one}" if label else one, known) for one in ways]
         if all(one.entry or one.possible for one in each):
             found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
             return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
+    for term in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
+        if (asked := meaning(f"gpu:{term}", known)).entry or asked.possible:
+            return asked
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
         inner = f"{virtual[1]} {virtual[2]}c"
     part = re.search(_SLICE, inner) is not None
-    words = set(words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner)))
+    stated = words_of(re.sub(_SLICE, " ", re.sub(r"[-_](\d{2,3})$", r" \1gb", inner) if label else inner))
+    sold = {word for one in known for word in one.known}
+    # A size that none is sold with is one that a program rounded.
+    words = {f"{int(one[:-2]) * 1024}mib" if re.fullmatch(_SIZE, one) and one not in sold else one for one in stated}
     left = _SIZE if any(re.fullmatch(_FORM, word) for word in words) else f"{_SIZE}|{_FORM}"
     sizes: dict[str, None] = {}
     exact: list[Pattern] = []
@@ -221,6 +198,13 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         most = max((len(one.needed) for one in boards), default=0)
         possible, best, part = [one.entry for one in boards if len(one.needed) == most] or possible, [], True
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
+    # Behind a name that says nothing otherwise, a remark: of what is used and what there is of memory, the larger holds.
+    if not found and not part and (remark := re.search(_REMARK, inner)) and remark.start():
+        rest = inner[remark.start() :]
+        held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
+        head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), *map("".join, held[-1:])]), known)
+        if head.entry or head.possible:
+            return head
     if not found and not near:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
@@ -250,7 +234,7 @@ def _label(word: str, known: frozenset[str]) -> str:
     if not re.fullmatch(r"\d{1,7}mib", word):
         return word
     reported = int(word[:-3]) / 1024
-    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.92 <= reported / int(one[:-2]) <= 1.01]
+    sold = [one for one in known if one.endswith("gb") and one[:-2].isdigit() and 0.92 <= reported / int(one[:-2]) <= 1.025]
     return min(sold, key=lambda one: abs(int(one[:-2]) - reported)) if sold else word
 
 
