@@ -11,6 +11,7 @@ from ingest.catalog.records import GRADES, Failures, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
+from ingest.engine.ranges import ranged
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Later, assumed, derived
@@ -158,27 +159,39 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
 
     A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, the other
-    adds to the range. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    adds to the range. Between two sizes interrupts and the ends of their range grow as powers of the GPUs; beyond the last they
+    grow with the nodes.
     """
     found, points = catalog.once("interruptions by size", lambda: _interruptions(catalog))
-    after, near = (bisect([point.gpus.value for point in sizes], gpus) for sizes in (points, found))
+    after = bisect([point.gpus.value for point in points], gpus)
     at = max(after - 1, 0)
-    # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
-    beside = found[max(near - 3, 0) : max(near, 1) + 2]
+
+    def rate_of(point: Interrupted) -> dict[str, Input]:
+        # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
+        near = bisect([one.gpus.value for one in found], gpus if after in (0, len(points)) else point.gpus.value)
+        beside = found[max(near - 3, 0) : max(near, 1) + 2]
+        return catalog.once(("failure rate", point.entry.id, near), lambda: failure_rate(point.entry, beside))
+
     if after in (0, len(points)) or points[at].gpus.value == gpus:
-        only = points[at].entry
-        return [only], catalog.once(("failure rate", only.id, near), lambda: failure_rate(only, beside))
+        return [points[at].entry], rate_of(points[at])
     pair = points[at : at + 2]
     counted = from_catalog(pair[0].entry.gpus_per_node)
-    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": pair[0].rate,
-             "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": pair[1].rate,
+    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value,
              "gpus_per_counted_node": counted.value}  # fmt: skip
-    each = float(solve("failures_between_sizes", known))
-    ends = [each, *(end for point in beside for end in point.ends)]
+    ranges = catalog.once(
+        ("failure rates of sizes", at), lambda: [ranged("failures_per_node_second", rate_of(point)) for point in pair]
+    )
+    low, each, high = (
+        float(solve("failures_between_sizes", {**known, **{
+            f"{job}_job_interrupt_rate": point.rate * (getattr(size, end) or size.value) / size.value
+            for job, point, size in zip(("smaller", "larger"), pair, ranges, strict=True)
+        }}))
+        for end in ("low", "value", "high")
+    )  # fmt: skip
     figure = pair[1].entry.rate or pair[1].entry.interrupts
     source = figure.source if figure is not None else "arithmetic"
     where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
-    rate = Input(each, min(ends), max(ends), "catalog", source, where, "derived")
+    rate = Input(each, low, high, "catalog", source, where, "derived")
     note = f"failure rate {where}"
     given = {
         "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
