@@ -38,6 +38,8 @@ DECIDING = ("waste_allowed", "drain_fraction", "drain_time")
 #: An overhead allowed below so many times that of endless bandwidth is near the pole, where no bandwidth keeps it.
 POLE = 1.5
 ONE_POINT = 0.01
+#: The failure rate of a node.
+RATE_OF_NODE = "failures_per_node_second"
 #: What a failure rate counts that takes part in the choice by the size of a job.
 INTERRUPTIONS = "interruptions of jobs"
 #: Interval, share of the time lost, write bandwidth.
@@ -136,7 +138,7 @@ class Interrupted(NamedTuple):
     def of(cls, gpus: Value, entry: Failures) -> Self:
         """What is published of jobs of this size."""
         known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})
-        rate = known.value("failures_per_node_second")
+        rate = known.value(RATE_OF_NODE)
         low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
         figure = entry.rate or entry.interrupts
         grade = figure.grade if figure is not None else GRADES[-1]
@@ -178,9 +180,7 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
     counted = from_catalog(pair[0].entry.gpus_per_node)
     known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value,
              "gpus_per_counted_node": counted.value}  # fmt: skip
-    ranges = catalog.once(
-        ("failure rates of sizes", at), lambda: [ranged("failures_per_node_second", rate_of(point)) for point in pair]
-    )
+    ranges = catalog.once(("failure rates of sizes", at), lambda: [ranged(RATE_OF_NODE, rate_of(point)) for point in pair])
     low, each, high = (
         float(solve("failures_between_sizes", {**known, **{
             f"{job}_job_interrupt_rate": point.rate * (getattr(size, end) or size.value) / size.value
@@ -194,7 +194,7 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
     rate = Input(each, low, high, "catalog", source, where, "derived")
     note = f"failure rate {where}"
     given = {
-        "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
+        RATE_OF_NODE: rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
         "gpus_of_failures": from_catalog(pair[0].gpus),
         "gpus_per_node": counted,
         "gpus_per_counted_node": counted,
@@ -205,13 +205,13 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
 def failure_rate(entry: Failures, beside: Iterable[Interrupted] = ()) -> dict[str, Input]:
     """Return the failure rate of a node; its range covers those of the published sizes beside it, where the size chose it."""
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
-    fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
+    fields = from_fields({RATE_OF_NODE: entry.rate} if entry.rate is not None else counted)
     note = f"failure rate of {entry.name}"
     if beside and entry.gpus is not None:
         note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
         fields["gpus_of_failures"] = from_catalog(entry.gpus)
-        own = Quantities(fields).value("failures_per_node_second")
-        name = "failures_per_node_second" if entry.rate is not None else "observed_interrupts"
+        own = Quantities(fields).value(RATE_OF_NODE)
+        name = RATE_OF_NODE if entry.rate is not None else "observed_interrupts"
         item = fields[name]
         ends = [item.low or item.value, item.high or item.value]
         ends += [item.value * end / own for point in beside for end in point.ends]

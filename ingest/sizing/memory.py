@@ -498,7 +498,8 @@ def _unfused(
     job: MemoryJob, given: Mapping[str, Input], way: str, results: Mapping[str, Quantity], unknown: Mapping[str, str]
 ) -> Iterator[tuple[float | None, str]]:
     """The caution that a step may not fit, with the GPUs that hold it at the most; None where no number of them does."""
-    total = results["total_bytes_per_gpu"]
+    name = "total_bytes_per_gpu"
+    total = results[name]
     if unknown or total.high is None:
         return
     known = job.known(highest(given), way)
@@ -507,11 +508,11 @@ def _unfused(
         gpus = known.value("gpus_to_hold")
         held = f"{display(gpus, 'GPU')} {'holds' if gpus == 1 else 'hold'} that"
     room = known.value("memory_bytes_per_gpu")
-    quantities: dict[str, Quantity | float | None] = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
+    quantities: dict[str, Quantity | float | None] = {name: total, "memory_bytes_per_gpu": room}
     most, shown = (display(value, "B", binary=False) for value in (total.high, room))
     kept = ", as in plain PyTorch,"
     if AGAIN in given:
-        again = job.known({**highest(given), AGAIN: given[AGAIN]}, way).value("total_bytes_per_gpu")
+        again = job.known({**highest(given), AGAIN: given[AGAIN]}, way).value(name)
         kept = " or layers are kept,"
         held += f"; with --recompute full it takes up to {display(again, 'B', binary=False)}"
     for caution in messages([finding("W72", quantities, most=most, room=shown, held=held, kept=kept)]):

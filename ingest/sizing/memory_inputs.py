@@ -474,7 +474,6 @@ def highest(given: Mapping[str, Input]) -> dict[str, Input]:
     return {**given, **{name: given[name]._replace(value=end or 0) for name, end in ends.items()}}
 
 
-
 def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:
     """Count the numbers that a training step keeps of each token over all layers, by quantity.
 
