@@ -161,9 +161,10 @@ computed_quantity("drained_interval",
     "Practised interval, or a longer one where a given bandwidth takes longer to drain a checkpoint.", source=MODEL,
     where="the longest of the practised interval and S/(x·k·B)", label="interval that the drain allows",
     example="drained_interval(1113.4, 2000, 1, 1) -> 2000.0")  # fmt: skip
-computed_quantity("waste_left_after_restores", "waste_allowed - restart_waste", "1",
-    "Allowed overhead that remains for checkpoints and repeated work.", source=MODEL, where="w − R/M",
-    label="overhead left beside restores", high=1)  # fmt: skip
+computed_quantity("waste_left_after_restores", "maximum(waste_allowed - restart_waste, waste_allowed / 10)", "1",
+    "Allowed overhead that remains for checkpoints and repeated work: a tenth at ends of ranges where restores take more.",
+    source=MODEL, where="w − R/M", label="overhead left beside restores", high=1,
+    example="waste_left_after_restores(0.05, 0.01), waste_left_after_restores(0.05, 0.06) -> (0.04, 0.005)")  # fmt: skip
 computed_quantity("interval_for_waste",
     "minimum(longest_interval, job_mean_time_to_interrupt"
     " * ((stopped_share * stopped_share + 2 * (waste_left_after_restores * stopped_share"
@@ -185,7 +186,7 @@ computed_quantity("least_overhead_without_writing",
     "Share of time that staging, repeated work and restores take at any interval.", source=MODEL,
     where="R/M + √(2·k·b/M), at the best interval", label="least overhead without writing", high=1,
     example="round(least_overhead_without_writing(0.01, 1, 1.8, 3600), 4) -> 0.0416")  # fmt: skip
-computed_quantity("waste_left_for_dumps", "waste_allowed - overhead_without_writing", "1",
+computed_quantity("waste_left_for_dumps", "waste_left_after_restores + restart_waste - overhead_without_writing", "1",
     "Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices.", source=MODEL,
     where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1)  # fmt: skip
 computed_quantity("longest_interval_for_waste", "2 * waste_left_after_restores * job_mean_time_to_interrupt / persistent_every",

@@ -11,6 +11,7 @@ from ingest.catalog.records import GRADES, Failures, Value
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.question import Declared, option
+from ingest.engine.ranges import ranged
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, Later, assumed, derived
@@ -37,6 +38,8 @@ DECIDING = ("waste_allowed", "drain_fraction", "drain_time")
 #: An overhead allowed below so many times that of endless bandwidth is near the pole, where no bandwidth keeps it.
 POLE = 1.5
 ONE_POINT = 0.01
+#: The failure rate of a node.
+RATE_OF_NODE = "failures_per_node_second"
 #: What a failure rate counts that takes part in the choice by the size of a job.
 INTERRUPTIONS = "interruptions of jobs"
 #: Interval, share of the time lost, write bandwidth.
@@ -135,7 +138,7 @@ class Interrupted(NamedTuple):
     def of(cls, gpus: Value, entry: Failures) -> Self:
         """What is published of jobs of this size."""
         known = Quantities({"gpus": from_catalog(gpus), **failure_rate(entry)})
-        rate = known.value("failures_per_node_second")
+        rate = known.value(RATE_OF_NODE)
         low, high = (getattr(entry.rate, end, None) or rate for end in ("low", "high"))
         figure = entry.rate or entry.interrupts
         grade = figure.grade if figure is not None else GRADES[-1]
@@ -158,30 +161,40 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
     """Return the published interruptions of jobs next to a size, and the failure rate of a node that follows from them.
 
     A larger job is interrupted more often: where published rates fall with the size, the better known figure stands, the other
-    adds to the range. Between two sizes interrupts grow as a power of the GPUs; beyond the last they grow with the nodes.
+    adds to the range. Between two sizes interrupts and the ends of their range grow as powers of the GPUs; beyond the last they
+    grow with the nodes.
     """
     found, points = catalog.once("interruptions by size", lambda: _interruptions(catalog))
-    after, near = (bisect([point.gpus.value for point in sizes], gpus) for sizes in (points, found))
+    after = bisect([point.gpus.value for point in points], gpus)
     at = max(after - 1, 0)
-    # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
-    beside = found[max(near - 3, 0) : max(near, 1) + 2]
+
+    def rate_of(point: Interrupted) -> dict[str, Input]:
+        # Clusters of one size differ as much as those of the next sizes: what is not known of this one is drawn.
+        near = bisect([one.gpus.value for one in found], gpus if after in (0, len(points)) else point.gpus.value)
+        beside = found[max(near - 3, 0) : max(near, 1) + 2]
+        return catalog.once(("failure rate", point.entry.id, near), lambda: failure_rate(point.entry, beside))
+
     if after in (0, len(points)) or points[at].gpus.value == gpus:
-        only = points[at].entry
-        return [only], catalog.once(("failure rate", only.id, near), lambda: failure_rate(only, beside))
+        return [points[at].entry], rate_of(points[at])
     pair = points[at : at + 2]
     counted = from_catalog(pair[0].entry.gpus_per_node)
-    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "smaller_job_interrupt_rate": pair[0].rate,
-             "larger_job_gpus": pair[1].gpus.value, "larger_job_interrupt_rate": pair[1].rate,
+    known = {"gpus": gpus, "smaller_job_gpus": pair[0].gpus.value, "larger_job_gpus": pair[1].gpus.value,
              "gpus_per_counted_node": counted.value}  # fmt: skip
-    each = float(solve("failures_between_sizes", known))
-    ends = [each, *(end for point in beside for end in point.ends)]
+    ranges = catalog.once(("failure rates of sizes", at), lambda: [ranged(RATE_OF_NODE, rate_of(point)) for point in pair])
+    low, each, high = (
+        float(solve("failures_between_sizes", {**known, **{
+            f"{job}_job_interrupt_rate": point.rate * (getattr(size, end) or size.value) / size.value
+            for job, point, size in zip(("smaller", "larger"), pair, ranges, strict=True)
+        }}))
+        for end in ("low", "value", "high")
+    )  # fmt: skip
     figure = pair[1].entry.rate or pair[1].entry.interrupts
     source = figure.source if figure is not None else "arithmetic"
     where = f"on a line of logarithmic axes from {pair[0].entry.name}, to {pair[1].entry.name}"
-    rate = Input(each, min(ends), max(ends), "catalog", source, where, "derived")
+    rate = Input(each, low, high, "catalog", source, where, "derived")
     note = f"failure rate {where}"
     given = {
-        "failures_per_node_second": rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
+        RATE_OF_NODE: rate.by_default(note, "checkpoint.mtti", "checkpoint.failures"),
         "gpus_of_failures": from_catalog(pair[0].gpus),
         "gpus_per_node": counted,
         "gpus_per_counted_node": counted,
@@ -192,13 +205,13 @@ def usual_failures(gpus: float, catalog: Catalog) -> tuple[list[Failures], dict[
 def failure_rate(entry: Failures, beside: Iterable[Interrupted] = ()) -> dict[str, Input]:
     """Return the failure rate of a node; its range covers those of the published sizes beside it, where the size chose it."""
     counted = {"observed_interrupts": entry.interrupts, "observed_seconds": entry.period, "observed_nodes": entry.nodes}
-    fields = from_fields({"failures_per_node_second": entry.rate} if entry.rate is not None else counted)
+    fields = from_fields({RATE_OF_NODE: entry.rate} if entry.rate is not None else counted)
     note = f"failure rate of {entry.name}"
     if beside and entry.gpus is not None:
         note += f", published for {entry.gpus.value:,.0f} GPUs, the nearest to this job"
         fields["gpus_of_failures"] = from_catalog(entry.gpus)
-        own = Quantities(fields).value("failures_per_node_second")
-        name = "failures_per_node_second" if entry.rate is not None else "observed_interrupts"
+        own = Quantities(fields).value(RATE_OF_NODE)
+        name = RATE_OF_NODE if entry.rate is not None else "observed_interrupts"
         item = fields[name]
         ends = [item.low or item.value, item.high or item.value]
         ends += [item.value * end / own for point in beside for end in point.ends]

@@ -34,6 +34,8 @@ from ingest.sizing.job import (
     shape_in,
 )
 from ingest.sizing.memory_inputs import (
+    AGAIN,
+    AGAIN_WITH_ADAPTERS,
     ATTENTIONS,
     DEFAULTS,
     LOSSES,
@@ -50,11 +52,12 @@ from ingest.sizing.memory_inputs import (
     ParallelSizes,
     check_known,
     gpus_hold,
+    highest,
     parts_again,
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, VARIED, Layout, largest_model, search
+from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, model_named, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused
@@ -301,8 +304,6 @@ def memory(
         machine = {name: item.by_default(f"of {card.name}", "gpu") for name, item in machine.items()}
     machine |= gpus_in_node(card, inside, *(["node"] if node is None else []))
     chosen, states = _states(asked, size, catalog)
-    # TRL and ms-swift compute layers again unless they are told not to, and so do axolotl's LoRA example for Llama 3 and
-    # torchtune's for 70B; torchtune's for 8B on several GPUs does not.
     way = recompute or (RECOMPUTES[-1] if states.adapters and "sequence_length" in {**fixed, **settings} else RECOMPUTES[0])
     parts_again(way)
     if asked["recompute_layers"] is not None and way != "full":
@@ -334,6 +335,8 @@ def memory(
     if parallel.expert_tensor and (size.architecture is None or not expert_share(size.architecture)):
         raise option_error("expert_tensor_parallel", f": found {parallel.expert_tensor}, expected a model with experts")
     given = job.given(parallel, stage, way)
+    if way == RECOMPUTES[-1] and recompute is None and not asked["search"] and asked["recompute_layers"] is None:
+        given[AGAIN] = AGAIN_WITH_ADAPTERS
     known, step, on_given = job.known(given, way), job.counts_step(places), asked["gpus"] is not None
     unknown = _fill(known, on_given, partial(_cures, job, parallel, stage, way))
     left_out = {*unknown, *OFFLOADED, *(() if step else OF_STEP), *(() if step and on_given else (OF_GPUS_GIVEN,))}
@@ -494,19 +497,24 @@ def _unfused(
     job: MemoryJob, given: Mapping[str, Input], way: str, results: Mapping[str, Quantity], unknown: Mapping[str, str]
 ) -> Iterator[tuple[float | None, str]]:
     """The caution that a step may not fit, with the GPUs that hold it at the most; None where no number of them does."""
-    total = results["total_bytes_per_gpu"]
+    name = "total_bytes_per_gpu"
+    total = results[name]
     if unknown or total.high is None:
         return
-    highest = {name: item._replace(value=item.high) for name, item in given.items() if name in VARIED and item.high}
-    known = job.known({**given, **highest}, way)
+    known = job.known(highest(given), way)
     held, gpus = "no number of GPUs holds that in this layout", None
     if known.value(ROOM) > 0:
         gpus = known.value("gpus_to_hold")
         held = f"{display(gpus, 'GPU')} {'holds' if gpus == 1 else 'hold'} that"
     room = known.value("memory_bytes_per_gpu")
-    quantities: dict[str, Quantity | float | None] = {"total_bytes_per_gpu": total, "memory_bytes_per_gpu": room}
+    quantities: dict[str, Quantity | float | None] = {name: total, "memory_bytes_per_gpu": room}
     most, shown = (display(value, "B", binary=False) for value in (total.high, room))
-    for caution in messages([finding("W72", quantities, most=most, room=shown, held=held)]):
+    kept = ", as in plain PyTorch,"
+    if AGAIN in given:
+        again = job.known({**highest(given), AGAIN: given[AGAIN]}, way).value(name)
+        kept = " or layers are kept,"
+        held += f"; with --recompute full it takes up to {display(again, 'B', binary=False)}"
+    for caution in messages([finding("W72", quantities, most=most, room=shown, held=held, kept=kept)]):
         yield gpus, caution
 
 

@@ -224,7 +224,7 @@ class MemoryJob(NamedTuple):
         """The quantities, with the formulas that these inputs take."""
         known = Quantities(given)
         if recompute == "full" and "layer_input_elements" in given:
-            some = "recompute_layers" in given
+            some = any(name in given for name in ("recompute_layers", AGAIN))
             known.state("some_layers_recomputed" if some else "all_layers_recomputed")
         elif parts_again(recompute) and "recomputed_elements" in given:
             known.state("parts_recomputed")
@@ -459,6 +459,21 @@ STEP_DEFAULTS = {
         2, source="fsdp2023", where="sec. 3.4", grade="published",
     ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
 }  # fmt: skip
+#: Ranges of a step whose upper ends may come together.
+VARIED = (*STEP_DEFAULTS, "bucket_bytes_per_gpu", AGAIN := "recomputed_layer_share")
+
+#: Layers that an adapter run computes again, where it is not said. So do TRL (SFTConfig), ms-swift, LLaMA-Factory, axolotl's
+#: LoRA example for Llama 3 and torchtune's for 70B; the Trainer of Transformers, LitGPT and torchtune's 8B_lora.yaml do not.
+AGAIN_WITH_ADAPTERS = Input(
+    1, 0, 1, source="transformers", where="training_args.py: gradient_checkpointing is off, and on in SFTConfig of TRL",
+    grade="published",
+).by_default("layers are computed again; up to none, as libraries differ", "recompute")  # fmt: skip
+
+
+def highest(given: Mapping[str, Input]) -> dict[str, Input]:
+    """The inputs with the ranges of a step at the ends that take most memory."""
+    ends = {name: item.low if name == AGAIN else item.high for name, item in given.items() if name in VARIED and item.high}
+    return {**given, **{name: given[name]._replace(value=end or 0) for name, end in ends.items()}}
 
 
 def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:

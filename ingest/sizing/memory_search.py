@@ -16,7 +16,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, revised
 from ingest.errors import UsageError
-from ingest.sizing.memory_inputs import LATENT, PLACES, STEP_DEFAULTS, MemoryJob, ParallelSizes
+from ingest.sizing.memory_inputs import LATENT, PLACES, MemoryJob, ParallelSizes, highest
 from ingest.text import grouped
 from ingest.units import display
 
@@ -27,8 +27,6 @@ LEAST_CONTEXT_TOKENS = 4096
 MOST_STAGES, MOST_CONTEXT, MOST_EXPERT_RANKS = 64, 64, 64
 #: Fuller GPUs run out of memory where libraries or an uneven router take more: of equal layouts the roomier one comes first.
 TIGHT = 0.95
-#: Ranges of a step whose upper ends may come together.
-VARIED = (*STEP_DEFAULTS, "bucket_bytes_per_gpu")
 #: ZeRO stages that are practised with pipeline stages, and without.
 STAGES = (1, 3)
 #: The parts of a GPU's memory, for the reason of a rejection.
@@ -197,8 +195,7 @@ def _judged(job: MemoryJob, candidates: list[ParallelSizes], level: int, way: st
         node = job.gpus_per_node
         used = numpy.array([rented(int(need), group_of(one), node) if holds else VERY_MANY for need, one, holds in sizes_held])
     placed = job.known({**columns, "gpus": Input(used)}, way)  # type: ignore[arg-type]
-    highest = {name: item._replace(value=item.high) for name, item in columns.items() if name in VARIED and item.high}
-    most = column(job.known({**columns, **highest, "gpus": Input(used)}, way), "total_bytes_per_gpu")  # type: ignore[arg-type]
+    most = column(job.known({**highest(columns), "gpus": Input(used)}, way), "total_bytes_per_gpu")  # type: ignore[arg-type]
     total, parts = column(placed, "total_bytes_per_gpu"), {name: column(placed, name) for name in PARTS}
     memory = float(columns["memory_bytes_per_gpu"].value)
     room = memory * float(columns["memory_utilization"].value)

@@ -231,6 +231,15 @@ def test_data_sets_are_loaded_and_prepared_in_time():
     assert exact(planned(data), "R-PREP-02") == pytest.approx(1.5 * 60.48e12 / 43_200)
 
 
+def test_a_job_removed_makes_no_data_set_larger():
+    """Where one job states a sample and another reads those of the model, the larger ones are held."""
+    data = site(a={"model": "resnet50", "data": "d"}, b=SLOW | {"sample_bytes": 2_764_000, "data": "d"})
+    data["datasets"] = {"d": {"model": "cosmoflow"}}
+    held = exact(planned(data), "R-LOAD-01")
+    alone = {**data, "jobs": {"b": data["jobs"].pop("b")}}
+    assert held == exact(planned(data), "R-LOAD-01") > exact(planned(alone), "R-LOAD-01")
+
+
 def test_exports_add_to_refreshes():
     data = site(a={**SLOW, "runs": 2, "export": {"bytes": "600 GB"}})
     data["datasets"] = {"d": {"bytes": "60.48 TB", "refresh": "30 days", "growth": {"capacity": 2, "every": "1 year"}}}

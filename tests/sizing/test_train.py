@@ -121,6 +121,9 @@ def test_hours_memory_and_reads_never_fall_as_a_run_grows(model, gpu, nodes, len
     copied, repeated = (hours(name=name) for name in ("checkpoint_stall_fraction", "lost_work_overhead"))
     left = 1 - copied / 2 if copied > repeated else 1  # of few nodes, each GPU copies much of the states each hour
     assert left * hours() <= min(hours(gpus=16 * nodes), hours(gpus=8 * nodes + 8)) * (1 + 1e-9)
+    sizes = [ingest.train(model, gpu, gpus=times * 8 * nodes, tokens=1e12, mode="sync").results for times in (1, 2)]
+    mean, mean_of_more = (size["job_mean_time_to_interrupt"] for size in sizes)
+    assert mean.low >= mean_of_more.low and mean.high >= mean_of_more.high and sizes[1]["goodput"].low > 0
     assert hours() <= hours(sequence_length=2 * length) * (1 + 1e-9)
     assert hours(None) <= hours(None, tokens=2e12) <= 2 * hours(None) * (1 + 1e-9)
     assert hours(4e9) <= hours() * (1 + 1e-9)

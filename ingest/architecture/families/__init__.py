@@ -18,8 +18,9 @@ from ingest.files import table_beside
 
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-    ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt,
-    ast.Gt: operator.gt, ast.In: lambda one, other: one in other, ast.NotIn: lambda one, other: one not in other,
+    ast.Mod: operator.mod, ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Eq: operator.eq, ast.NotEq: operator.ne,
+    ast.Lt: operator.lt, ast.Gt: operator.gt, ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
 }  # fmt: skip
 _parsed = lru_cache(maxsize=None)(partial(ast.parse, mode="eval"))
 

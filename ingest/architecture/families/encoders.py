@@ -23,7 +23,6 @@ from ingest.architecture.layers import (
     norm,
     plain_mlp,
     positions,
-    sizes,
     windowed,
 )
 from ingest.architecture.registry import class_suffix, family, labels, register
@@ -162,25 +161,6 @@ def albert(config: ModelConfig) -> Iterator[TableRow]:
     yield from e.heads_of(("ForMaskedLM",), narrow, "sentence_order")
 
 
-@family("electra")
-def electra(config: ModelConfig) -> Iterator[TableRow]:
-    """Clark et al. 2020: a discriminator over replaced tokens, or the generator that replaces them."""
-    e = encoder(config, 256, 1024, 12, 4, 30522)
-    narrow = config.integer("embedding_size", 128)
-    yield from e.tables(narrow)
-    if narrow != e.hidden:
-        yield from linear("embedding.in", e.hidden, narrow, True, "other")
-    yield from times(e.layers, e.layer())
-    end = class_suffix(config, "ForMaskedLM", "Model", "ForPreTraining", *CLASSIFIERS)
-    if end == "ForMaskedLM":
-        yield from e.words_head(narrow)
-    elif end == "ForPreTraining":
-        yield from linear("discriminator", e.hidden, e.hidden, True, "head")
-        yield from linear("discriminator.out", 1, e.hidden, True, "head")
-    elif end != "Model":
-        yield from e.classifier(end)
-
-
 def _places(config: ModelConfig, e: Encoder) -> tuple[bool, list[str], int]:
     """Relative places of both versions of DeBERTa: are there any, the kinds of attention to them, how far they reach."""
     config.ignore("pooler_hidden_size")
@@ -278,35 +258,6 @@ def modernbert(config: ModelConfig) -> Iterator[TableRow]:
         yield from linear("head.transform", e.hidden, e.hidden, config.flag("classifier_bias", False), "head")
         yield from norm("head.norm", e.hidden, norms)
         yield from head(e.words, e.hidden, config.flag("tie_word_embeddings", True), last)
-
-
-@family("esm")
-def esm(config: ModelConfig) -> Iterator[TableRow]:
-    """Lin et al. 2022, ESM-2: BERT over amino acids, rotary positions, norms before each part."""
-    config.fixed(emb_layer_norm_before=False, is_folding_model=False, add_cross_attention=False)
-    config.ignore("esmfold_config", "vocab_list", "token_dropout")
-    e = encoder(config, 768, 3072, 12, 12, 33, 1026, placed="rotary")
-    yield embedding(e.words, e.hidden)
-    yield from times(e.layers, e.layer())
-    yield from norm("final_norm", e.hidden, True)
-    yield from linear("contacts", 1, e.layers * e.heads, True, "head")
-    if class_suffix(config, "ForMaskedLM", "Model") == "ForMaskedLM":
-        yield from e.words_head(e.hidden)
-
-
-@family("eurobert")
-def eurobert(config: ModelConfig) -> Iterator[TableRow]:
-    """Boizard et al. 2025: LLaMA whose tokens attend to all others."""
-    s = sizes(config, 768, 3072, 12, 12, 128256)
-    bias, mlp_bias = config.flag("attention_bias", False), config.flag("mlp_bias", False)
-    config.ignore("clf_pooling")
-    end = class_suffix(config, "ForMaskedLM", "Model")
-    mixer = attention(s.hidden, s.heads, s.kv_heads, s.width, bias=bias, causal=False)
-    yield embedding(s.vocabulary, s.hidden)
-    yield from times(s.layers, [*mixer, *s.gated(bias=mlp_bias), *s.norms(2)])
-    yield from norm("final_norm", s.hidden)
-    if end == "ForMaskedLM":
-        yield from head(s.vocabulary, s.hidden, config.flag("tie_word_embeddings", False), mlp_bias)
 
 
 @family("t5", "mt5", "umt5")
