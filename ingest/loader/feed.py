@@ -101,7 +101,9 @@ SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (one.split() for one in t
 QUESTION = Question(
     "feed",
     (
-        *shown("accelerator_utilization", "fed_samples_per_second_per_gpu"),
+        Shown("accelerator_utilization"),
+        Shown("fed_samples_per_second_per_gpu", unless="fed_tokens_per_second_per_gpu"),
+        Shown("fed_tokens_per_second_per_gpu", where="tokens"),
         Shown("accelerator_utilization_fluid", main=False),
         *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
         *shown("reads_in_flight_per_node", "step_computation_seconds", main=False),
@@ -127,15 +129,25 @@ QUESTION = Question(
             "Reaches",
             {
                 "accelerator_utilization": "{} utilization",
-                "gpus_of_bandwidth": "read bandwidth for {}",
-                "epochs_read_bandwidth": "{} read without stalls",
                 "amplified_read_bandwidth": "{} read without stalls",
+                "epochs_read_bandwidth": "{} over all epochs",
+                "fed_tokens_per_second_per_gpu": "{} per GPU",
                 "fed_samples_per_second_per_gpu": "{} per GPU",
                 "decode_cores_per_node": "{} decode cores per node",
             },
         ),
     ),
 )
+#: What keeps GPUs waiting, by the load that is largest; the result that ends the wait, and its words.
+LIMITS = {
+    "workers_load": ("workers", "sufficient_workers", "{} workers per GPU suffice"),
+    "storage_load": ("storage", "amplified_read_bandwidth", "{} read without stalls"),
+    "cores_load": ("CPU cores", "decode_cores_per_node", "{} decode cores per node"),
+    "host_link_load": ("the host link", "", ""),
+    "gpu_decode_load": ("decoding on the GPU", "", ""),
+}
+#: The limit where mean rates leave no GPU waiting and the simulated runs do.
+TAIL = ("read latency", "sufficient_latency", "{} suffices")
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -255,6 +267,7 @@ def feed(
     facts = {
         "limited" if load is not None and load.value > 0 else "",
         "observed" if seen is not None else "",
+        "tokens" if known.find("tokens_per_sample") is not None else "",
         cache,
         shuffle_of(known, asked["shuffle"]),
     }
@@ -265,7 +278,7 @@ def feed(
     found = simulate(first, steps=count, seed=draws)
     where = f"{found.runs} runs of {count:,} steps, seed {draws}; median, P10 and P90"
     computing = _by_simulation(known, "accelerator_utilization", Input(found.median, found.low, found.high, where=where))
-    own = {"accelerator_utilization": computing, "fed_samples_per_second_per_gpu": _fed(known, computing)}
+    own = {"accelerator_utilization": computing, **_fed(known, computing)}
     if cache == "staged":
         own |= staged_steps(known, first, computing, steps=count, seed=draws)
     elif cache is not None:
@@ -291,7 +304,7 @@ def feed(
     missed = f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
     named = rate.model.name if rate.model is not None else "your model"
     answer = Feed(
-        question=QUESTION,
+        question=_question(known, found.median, accepted),
         heading=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=chosen_words({name: (word, not usual.get(name)) for name, word in words.items() if word is not None}),
         known=known,
@@ -319,6 +332,7 @@ def feed(
     named_by = {name: Option(one) for one, name in QUANTITIES.items() if name in given}
     named_by |= {name: Option(f"set.{name}") for name in rate.job.settings}
     idle = [unused(one) for name, one in named_by.items() if name not in used]
+    idle += [unused(Option("epochs"))] if cache is None and "job_epochs" in given else []
     idle += [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
     return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, rate.job.settings)))
 
@@ -491,16 +505,33 @@ def _by_simulation(known: Quantities, name: str, item: Input) -> Step:
     return Step(name, item.value, None, inputs, item._replace(source="ingest-loader-recurrence", grade="derived"))
 
 
-def _fed(known: Quantities, utilization: Step) -> Step:
-    """The rate of a GPU with its loader, with the range of the simulated runs."""
-    rate, source = known.step("unstalled_samples_per_second_per_gpu"), utilization.source
+def _fed(known: Quantities, utilization: Step) -> dict[str, Step]:
+    """The rates of a GPU with its loader, in samples and in the tokens that these have, with the range of the simulated runs."""
+    source = utilization.source
     assert source is not None
-    ends = [
-        float(solve("fed_samples_per_second_per_gpu", {rate.name: rate.value, "accelerator_utilization": one}))
-        for one in (source.value, source.low, source.high)
-    ]
-    item = source._replace(value=ends[0], low=ends[1], high=ends[2])
-    return Step("fed_samples_per_second_per_gpu", item.value, None, (rate, utilization), item)
+    fed, inputs = {}, [known.step("unstalled_samples_per_second_per_gpu")]
+    for name, more in (("fed_samples_per_second_per_gpu", None), ("fed_tokens_per_second_per_gpu", "tokens_per_sample")):
+        step = None if more is None else known.find(more)
+        if more is not None and step is None:
+            break
+        inputs += [] if step is None else [step]
+        values = {one.name: one.value for one in inputs}
+        ends = [float(solve(name, {**values, utilization.name: one})) for one in (source.value, source.low, source.high)]
+        item = source._replace(value=ends[0], low=ends[1], high=ends[2])
+        fed[name] = Step(name, item.value, None, (*inputs, utilization), item)
+    return fed
+
+
+def _question(known: Quantities, reached: float, accepted: float) -> Question:
+    """The question whose headline names what limits the GPUs, and the result that ends their wait."""
+    ((verb, parts),) = QUESTION.headlines
+    if reached >= accepted:
+        return QUESTION
+    loads = {name: step.value for name in LIMITS if (step := known.find(name)) is not None}
+    largest = max(loads, key=lambda name: loads[name])
+    limit, remedy, words = LIMITS[largest] if loads[largest] * accepted > 1 else TAIL
+    first = {"accelerator_utilization": f"{{}} utilization, limited by {limit}"} | ({remedy: words} if remedy else {})
+    return QUESTION._replace(headlines=((verb, {**first, **{name: parts[name] for name in parts if name not in first}}),))
 
 
 def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own: Mapping[str, Step]) -> list[str]:
