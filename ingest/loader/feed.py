@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
@@ -95,59 +95,15 @@ BEYOND = {
     "sufficient_latency": "reads without any latency do not suffice",
     "staging_break_even_epochs": NEVER,
 }
-#: Lists of quantities, which their table explains.
-SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (one.split() for one in table_beside(__file__, "feed.yaml").values())
+#: Lists of quantities, the results and the headline, which their table explains.
+TABLE = table_beside(__file__, "feed.yaml")
+SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (
+    TABLE[one].split() for one in ("simulated from", "in common", "unlimited", "decoded", "remedies")
+)
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
 QUESTION = Question(
-    "feed",
-    (
-        Shown("accelerator_utilization"),
-        Shown("fed_samples_per_second_per_gpu", unless="fed_tokens_per_second_per_gpu"),
-        Shown("fed_tokens_per_second_per_gpu", where="tokens"),
-        Shown("accelerator_utilization_fluid", main=False),
-        *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
-        *shown("reads_in_flight_per_node", "step_computation_seconds", main=False),
-        *shown("first_batch_seconds", "workers_load", "storage_load", "cores_load", "gpu_decode_load", "readers"),
-        Shown("gpus_of_bandwidth", where="limited"),
-        Shown("read_amplification"),
-        *shown("amplified_read_bandwidth", "samples_per_second_per_reader", "read_bandwidth_of_busiest_node", main=False),
-        Shown("decode_cores_per_node"),
-        Shown("prefetched_bytes_per_node", main=False),
-        *shown("cache_hit_fraction", "epochs_read_bandwidth"),
-        *shown("sample_read_seconds", "sample_read_variation", where="observed"),
-        *shown("stage_seconds", "staged_utilization", where="staged"),
-        *shown("fed_epoch_seconds", "staged_epoch_seconds", main=False, where="staged"),
-        Shown("staging_break_even_epochs", where="staged"),
-        Shown("partitioned_cache_bandwidth_per_node", main=False, where="partitioned"),
-        Shown("shuffle_bytes_per_node", main=False, where="buffer"),
-        Shown("shuffle_block_bytes", main=False, where="block"),
-        Shown("mixing_score", main=False, where="buffer block"),
-        Shown("samples_per_second_per_job", main=False, where="global"),
-    ),
-    (
-        (
-            "Reaches",
-            {
-                "accelerator_utilization": "{} utilization",
-                "amplified_read_bandwidth": "{} read without stalls",
-                "epochs_read_bandwidth": "{} over all epochs",
-                "fed_tokens_per_second_per_gpu": "{} per GPU",
-                "fed_samples_per_second_per_gpu": "{} per GPU",
-                "decode_cores_per_node": "{} decode cores per node",
-            },
-        ),
-    ),
+    "feed", tuple(Shown(name, **how) for name, how in TABLE["results"].items()), (("Reaches", TABLE["headline"]),)
 )
-#: What keeps GPUs waiting, by the load that is largest; the result that ends the wait, and its words.
-LIMITS = {
-    "workers_load": ("workers", "sufficient_workers", "{} workers per GPU suffice"),
-    "storage_load": ("storage", "amplified_read_bandwidth", "{} read without stalls"),
-    "cores_load": ("CPU cores", "decode_cores_per_node", "{} decode cores per node"),
-    "host_link_load": ("the host link", "", ""),
-    "gpu_decode_load": ("decoding on the GPU", "", ""),
-}
-#: The limit where mean rates leave no GPU waiting and the simulated runs do.
-TAIL = ("read latency", "sufficient_latency", "{} suffices")
 
 
 class LoaderOptions(TypedDict, total=False):
@@ -506,7 +462,7 @@ def _by_simulation(known: Quantities, name: str, item: Input) -> Step:
 
 
 def _fed(known: Quantities, utilization: Step) -> dict[str, Step]:
-    """The rates of a GPU with its loader, in samples and in the tokens that these have, with the range of the simulated runs."""
+    """The rates of a GPU with its loader, in samples and in their tokens, with the range of the simulated runs."""
     source = utilization.source
     assert source is not None
     fed, inputs = {}, [known.step("unstalled_samples_per_second_per_gpu")]
@@ -527,9 +483,9 @@ def _question(known: Quantities, reached: float, accepted: float) -> Question:
     ((verb, parts),) = QUESTION.headlines
     if reached >= accepted:
         return QUESTION
-    loads = {name: step.value for name in LIMITS if (step := known.find(name)) is not None}
+    loads = {name: step.value for name in [*TABLE["limits"]][:-1] if (step := known.find(name)) is not None}
     largest = max(loads, key=lambda name: loads[name])
-    limit, remedy, words = LIMITS[largest] if loads[largest] * accepted > 1 else TAIL
+    limit, remedy, words = TABLE["limits"][largest if loads[largest] * accepted > 1 else "tail"]
     first = {"accelerator_utilization": f"{{}} utilization, limited by {limit}"} | ({remedy: words} if remedy else {})
     return QUESTION._replace(headlines=((verb, {**first, **{name: parts[name] for name in parts if name not in first}}),))
 
