@@ -346,6 +346,7 @@ class Storage(Entry):
     creates_per_metadata_server: Value | None = value("1/s")
     opens_per_metadata_server: Value | None = value("1/s")
     link_bandwidth: Value | None = value("B/s")
+    drive_writes_per_day: Value | None = value("1")  # of a drive, as it is rated for its warranty
     gpus_per_unit: Value | None = value("GPU")  # of a vendor's guidance, the GPUs of one scalable unit
     published_units: Value | None = value("1")  # of a vendor's guidance, the scalable units up to which it is published
     level: str = TEXT  # of a vendor's guidance, its name of the level

@@ -512,6 +512,10 @@ def joined(words: Sequence[str]) -> list[str]:
     return made
 
 
+#: Commands that the parameters of a model suffice for: `8B` names none.
+BY_SIZE = ("train", "memory", "checkpoint", "goodput", "model", "rl")
+
+
 def line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: Sequence[str], taken: Collection[str]) -> str:
     """A command with what was given for it, numbers as it takes them; empty where it has no such option."""
     command, _, flag = command.partition(" --")
@@ -525,7 +529,10 @@ def line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: 
     places, options = (["model"], {*options, "model"}) if places == ["source"] else (places, options)
     if "model" in options and given and ("gpu" in given or places[:1] == ["model"]):  # a question that names none
         given = {"model": "MODEL", **given}
-    by_place = [given.pop(one) for one in WORDS if one in given and one in {*places} & options and places[0] in WORDS]
+    if command in BY_SIZE and re.fullmatch("[0-9.]+[bm]", given.get("model", "").lower()):
+        given["set"] = f"parameters={given.pop('model').upper()}"
+    unnamed = "model" in places and "model" not in given  # then nothing has a place
+    by_place = [given.pop(one) for one in (() if unnamed else WORDS) if one in given and one in {*places} & options and places[0] in WORDS]
     if not given.keys() <= options or (files and (not places or places[0] in WORDS)):
         return ""
     given |= {flag: ""} if flag else {}

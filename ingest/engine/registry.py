@@ -33,6 +33,9 @@ OUT_OF_RANGE = "{} exceeds the range of floating-point numbers, expected inputs 
 MOST = 1e24
 #: the units without the things that they count, for which that holds; training takes more FLOP than that
 LIMITED = frozenset({"B", "B/s", "1", "1/s", "s"})
+#: the most of what a job has, by unit: no site has as many machines, or 10 GB/s for each; a sample lies in the memory of a node,
+#: of which the largest in the catalogs has 4.398 TB
+MOST_OF = {"GPU": 1e8, "node": 1e8, "parameter": 1e17, "B/sample": 4.4e12, "B/s": 1e18}
 #: the most of a number that is a share, a factor or a width of bits; what may be larger may be in thousands
 MOST_FACTOR = 1000
 
@@ -345,7 +348,8 @@ def check_value(name: str, value: Num, what: str | Option = "", written: object 
     declared = _required(name)
     many = hasattr(value, "__array_function__")
     smallest, largest = (value.min(), value.max()) if many else (value, value)
-    high = min(declared.high, MOST) if physical(declared.unit) in LIMITED else declared.high
+    most = MOST_OF.get(declared.unit, MOST if physical(declared.unit) in LIMITED else declared.high)
+    high = min(declared.high, most)
     low_ok = smallest > declared.low if declared.above else smallest >= declared.low
     whole_ok = not declared.whole or bool((value % 1 == 0).all() if many else value % 1 == 0)
     if low_ok and largest <= high and largest < float("inf") and whole_ok:

@@ -19,6 +19,8 @@ computed_quantity("scaled_read_seconds", "observed_read_seconds * latency_factor
 computed_quantity("fed_samples_per_second_per_gpu",
     "unstalled_samples_per_second_per_gpu * accelerator_utilization", "sample/s/GPU",
     "Samples per second of one GPU that waits for its loader.", label="samples per second with its loader")  # fmt: skip
+computed_quantity("fed_tokens_per_second_per_gpu", "fed_samples_per_second_per_gpu * tokens_per_sample", "token/s/GPU",
+    "Tokens per second of one GPU that waits for its loader.", label="tokens per second with its loader")  # fmt: skip
 computed_quantity("usual_samples_per_step",
     "ceil(usual_step_flops * gpus_per_loader / (flops_per_sample * samples_per_read)) * samples_per_read", "sample/GPU",
     "Batch whose step takes a given number of operations, in whole reads; it follows the model, and not the speed of the GPU.",

@@ -219,6 +219,9 @@ computed_quantity("nvme_bytes_written_per_day", "nvme_step_write_bytes / step_se
     "B/node", "Bytes that training writes to the drives of one node in a day.", label="written to NVMe per day")  # fmt: skip
 computed_quantity("nvme_writes_per_day", "nvme_bytes_written_per_day / nvme_bytes_per_node", "1",
     "Drive writes per day (DWPD) of the NVMe of a node.", label="drive writes per day of the NVMe")  # fmt: skip
+computed_quantity("nvme_endurance_bytes", "nvme_bytes_written_per_day / rated_writes_per_day", "B/node",
+    "Drives of one node that take the writes of training as often as they are rated for.",
+    label="NVMe of a node that outlasts these writes")  # fmt: skip
 computed_quantity("storage_bytes_written_per_day", "storage_step_write_bytes / step_seconds * seconds_per_day", "B",
     "Bytes that training writes to shared storage in a day.", label="written to shared storage per day")  # fmt: skip
 computed_quantity("offload_states_bytes", "held_weights_bytes + held_gradients_bytes + held_optimizer_bytes", "B",

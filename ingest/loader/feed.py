@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, Unpack
 from ingest.catalog.records import Decoder
 from ingest.catalog.store import Catalog, opened
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in, shown
+from ingest.engine.question import Question, Shown, chosen_words, defaults_in, filled, option, quantities_in
 from ingest.engine.registry import Step, derive, solve, unit_of
 from ingest.engine.result import Answer, Deferred, inputs_below
 from ingest.engine.solver import Quantities
@@ -95,46 +95,14 @@ BEYOND = {
     "sufficient_latency": "reads without any latency do not suffice",
     "staging_break_even_epochs": NEVER,
 }
-#: Lists of quantities, which their table explains.
-SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (one.split() for one in table_beside(__file__, "feed.yaml").values())
+#: Lists of quantities, the results and the headline, which their table explains.
+TABLE = table_beside(__file__, "feed.yaml")
+SIMULATED_FROM, COMMON, UNLIMITED, DECODED, REMEDIES = (
+    TABLE[one].split() for one in ("simulated from", "in common", "unlimited", "decoded", "remedies")
+)
 #: What `feed` answers; a result with words is missed only where one of them holds of the question.
 QUESTION = Question(
-    "feed",
-    (
-        *shown("accelerator_utilization", "fed_samples_per_second_per_gpu"),
-        Shown("accelerator_utilization_fluid", main=False),
-        *(Shown(name, main=name != "sufficient_latency_p99") for name in REMEDIES),
-        *shown("reads_in_flight_per_node", "step_computation_seconds", main=False),
-        *shown("first_batch_seconds", "workers_load", "storage_load", "cores_load", "gpu_decode_load", "readers"),
-        Shown("gpus_of_bandwidth", where="limited"),
-        Shown("read_amplification"),
-        *shown("amplified_read_bandwidth", "samples_per_second_per_reader", "read_bandwidth_of_busiest_node", main=False),
-        Shown("decode_cores_per_node"),
-        Shown("prefetched_bytes_per_node", main=False),
-        *shown("cache_hit_fraction", "epochs_read_bandwidth"),
-        *shown("sample_read_seconds", "sample_read_variation", where="observed"),
-        *shown("stage_seconds", "staged_utilization", where="staged"),
-        *shown("fed_epoch_seconds", "staged_epoch_seconds", main=False, where="staged"),
-        Shown("staging_break_even_epochs", where="staged"),
-        Shown("partitioned_cache_bandwidth_per_node", main=False, where="partitioned"),
-        Shown("shuffle_bytes_per_node", main=False, where="buffer"),
-        Shown("shuffle_block_bytes", main=False, where="block"),
-        Shown("mixing_score", main=False, where="buffer block"),
-        Shown("samples_per_second_per_job", main=False, where="global"),
-    ),
-    (
-        (
-            "Reaches",
-            {
-                "accelerator_utilization": "{} utilization",
-                "gpus_of_bandwidth": "read bandwidth for {}",
-                "epochs_read_bandwidth": "{} read without stalls",
-                "amplified_read_bandwidth": "{} read without stalls",
-                "fed_samples_per_second_per_gpu": "{} per GPU",
-                "decode_cores_per_node": "{} decode cores per node",
-            },
-        ),
-    ),
+    "feed", tuple(Shown(name, **how) for name, how in TABLE["results"].items()), (("Reaches", TABLE["headline"]),)
 )
 
 
@@ -255,6 +223,7 @@ def feed(
     facts = {
         "limited" if load is not None and load.value > 0 else "",
         "observed" if seen is not None else "",
+        "tokens" if known.find("tokens_per_sample") is not None else "",
         cache,
         shuffle_of(known, asked["shuffle"]),
     }
@@ -265,7 +234,7 @@ def feed(
     found = simulate(first, steps=count, seed=draws)
     where = f"{found.runs} runs of {count:,} steps, seed {draws}; median, P10 and P90"
     computing = _by_simulation(known, "accelerator_utilization", Input(found.median, found.low, found.high, where=where))
-    own = {"accelerator_utilization": computing, "fed_samples_per_second_per_gpu": _fed(known, computing)}
+    own = {"accelerator_utilization": computing, **_fed(known, computing)}
     if cache == "staged":
         own |= staged_steps(known, first, computing, steps=count, seed=draws)
     elif cache is not None:
@@ -291,7 +260,7 @@ def feed(
     missed = f"--utilization: GPUs compute {found.median:.1%} of the time in the median of the runs, expected {accepted:.1%}"
     named = rate.model.name if rate.model is not None else "your model"
     answer = Feed(
-        question=QUESTION,
+        question=_question(known, found.median, accepted),
         heading=f"Loaders of {named}: {loader}, {first.workers} workers × {first.prefetch} batches per GPU",
         chosen=chosen_words({name: (word, not usual.get(name)) for name, word in words.items() if word is not None}),
         known=known,
@@ -319,6 +288,7 @@ def feed(
     named_by = {name: Option(one) for one, name in QUANTITIES.items() if name in given}
     named_by |= {name: Option(f"set.{name}") for name in rate.job.settings}
     idle = [unused(one) for name, one in named_by.items() if name not in used]
+    idle += [unused(Option("epochs"))] if cache is None and "job_epochs" in given else []
     idle += [unused(Option("decoder"))] if decoder is not None and not any(name in used for name in DECODED) else []
     return revised(answer, cautions=(*answer.warnings, *idle, *contradictions(known, rate.job.settings)))
 
@@ -491,16 +461,33 @@ def _by_simulation(known: Quantities, name: str, item: Input) -> Step:
     return Step(name, item.value, None, inputs, item._replace(source="ingest-loader-recurrence", grade="derived"))
 
 
-def _fed(known: Quantities, utilization: Step) -> Step:
-    """The rate of a GPU with its loader, with the range of the simulated runs."""
-    rate, source = known.step("unstalled_samples_per_second_per_gpu"), utilization.source
+def _fed(known: Quantities, utilization: Step) -> dict[str, Step]:
+    """The rates of a GPU with its loader, in samples and in their tokens, with the range of the simulated runs."""
+    source = utilization.source
     assert source is not None
-    ends = [
-        float(solve("fed_samples_per_second_per_gpu", {rate.name: rate.value, "accelerator_utilization": one}))
-        for one in (source.value, source.low, source.high)
-    ]
-    item = source._replace(value=ends[0], low=ends[1], high=ends[2])
-    return Step("fed_samples_per_second_per_gpu", item.value, None, (rate, utilization), item)
+    fed, inputs = {}, [known.step("unstalled_samples_per_second_per_gpu")]
+    for name, more in (("fed_samples_per_second_per_gpu", None), ("fed_tokens_per_second_per_gpu", "tokens_per_sample")):
+        step = None if more is None else known.find(more)
+        if more is not None and step is None:
+            break
+        inputs += [] if step is None else [step]
+        values = {one.name: one.value for one in inputs}
+        ends = [float(solve(name, {**values, utilization.name: one})) for one in (source.value, source.low, source.high)]
+        item = source._replace(value=ends[0], low=ends[1], high=ends[2])
+        fed[name] = Step(name, item.value, None, (*inputs, utilization), item)
+    return fed
+
+
+def _question(known: Quantities, reached: float, accepted: float) -> Question:
+    """The question whose headline names what limits the GPUs, and the result that ends their wait."""
+    ((verb, parts),) = QUESTION.headlines
+    if reached >= accepted:
+        return QUESTION
+    loads = {name: step.value for name in [*TABLE["limits"]][:-1] if (step := known.find(name)) is not None}
+    largest = max(loads, key=lambda name: loads[name])
+    limit, remedy, words = TABLE["limits"][largest if loads[largest] * accepted > 1 else "tail"]
+    first = {"accelerator_utilization": f"{{}} utilization, limited by {limit}"} | ({remedy: words} if remedy else {})
+    return QUESTION._replace(headlines=((verb, {**first, **{name: parts[name] for name in parts if name not in first}}),))
 
 
 def _warnings(known: Quantities, rate: RateBasis, kind: str, loader: Loader, own: Mapping[str, Step]) -> list[str]:

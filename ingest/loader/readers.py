@@ -98,6 +98,9 @@ def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None
     """
     if cache not in (None, "staged") and "job_cache_bytes" not in known.given:
         raise UsageError(f"--cache: found {cache} without its size, expected --cache-memory, such as 500GB")
+    hit = known.given.get("cache_hit_fraction")
+    if cache is not None and hit is not None and hit.origin == "user":
+        raise option_error("cache_hit", f": found with --cache {cache}, whose hits are computed, expected one of them")
     if cache is not None:
         known.state("dataset_on_nodes")
         if "job_dataset_bytes" not in known.given:
@@ -106,7 +109,8 @@ def place_cache(known: Quantities, cache: str | None, node: Node | None) -> None
     if cache == "staged":
         place_staging(known, node)
     if cache in (None, "staged"):
-        known.give_default("later_hit_share", known.given.get("cache_hit_fraction", Input(0, note="no cache is given")))
+        # A hit in every epoch is in the rate of the job already.
+        known.give_default("later_hit_share", Input(0, note="no cache is given: all epochs read alike"))
     else:
         known.state({"pinned": "cache_pinned", "lru": "cache_of_recent_reads", "partitioned": "cache_partitioned"}[cache])
 

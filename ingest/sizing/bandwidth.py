@@ -13,7 +13,7 @@ from ingest.catalog.store import Catalog, opened
 from ingest.corpus.measurement_file import UNREAD, RowClass, part_counted, rows_of_trace
 from ingest.engine.derivation_graph import QuantityRow, columns_of
 from ingest.engine.interactive import InteractiveResults
-from ingest.engine.messages import Message, Option, message_of, option_error
+from ingest.engine.messages import Message, Option, message_of
 from ingest.engine.question import Question, Shown, filled, shown
 from ingest.engine.ranges import Tree
 from ingest.engine.registry import Step, derive, solve, unit_of
@@ -29,7 +29,6 @@ from ingest.sizing.job import (
     CLIENTS,
     GPU,
     MODEL,
-    MOST_GPUS,
     QUANTITIES,
     SAMPLES,
     TOKENS,
@@ -189,8 +188,6 @@ def estimate(job: Job, catalog: Catalog) -> Estimate:
     }
     job, model, best = basis.job, basis.model, basis.level
     known = Quantities(basis.known)
-    if "gpus_per_node" in known.given and (size := known.value("gpus")) > MOST_GPUS:
-        raise option_error("nodes", f": found {size:,.0f} GPUs, expected at most {MOST_GPUS:,.0f}")
     place_requirement(basis, known)
     if job.sizes is not None and (packed := known.find("samples_per_file")) is not None and packed.value <= 1:
         known.give_default("largest_request_bytes", LARGEST_REQUEST)

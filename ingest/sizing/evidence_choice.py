@@ -14,7 +14,7 @@ from ingest.architecture.structure import is_numbers
 from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
-from ingest.engine.registry import solve
+from ingest.engine.registry import check_value, solve
 from ingest.engine.value import Evidence, Frozen, Input, Later, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing import evidence_ladder
@@ -83,7 +83,8 @@ def rate_basis_of(job: Job, catalog: Catalog) -> RateBasis:
     scaling = catalog.get(Scaling, job.scaling) if job.scaling in ("weak", "strong") else None
     common = known_quantities(job, model, gpu, node, guidance, scaling)
     sizes = {name: item.value for name, item in {**common, **by_user(job.settings)}.items()}
-    size = float(solve("gpus", sizes)) if gpu is not None and "gpus_per_node" in sizes and job.scaling == "published" else None
+    count = float(check_value("gpus", solve("gpus", sizes), Option("nodes"))) if "gpus_per_node" in sizes else None
+    size = count if gpu is not None and job.scaling == "published" else None
     protocol = catalog.get(Protocol, job.protocol).id if job.protocol and own is not None else None
     usual = Usual(job.precision or FAMILIES[0][0])
     if job.precision is None and not share:

@@ -36,8 +36,6 @@ SAMPLES, BYTES, SAMPLE_BYTES = "dataset_samples", "dataset_bytes", "sample_bytes
 WHOLE = ("sample", "token", "document", "file", "GPU")
 #: What follows the zero of thousands in a list, where commas separate: 024 in 1,024.
 DIGITS = tuple("0123456789")
-#: Larger than any system that can be built; beyond it a number is wrong.
-MOST_GPUS = 1e8
 #: GPUs in a node where neither the node type nor the GPU names them.
 USUAL_GPUS_PER_NODE = 8
 #: The evidence to rest on.
@@ -292,8 +290,6 @@ def quantities_of(names: Mapping[str, str], written: Mapping[str, Written | None
         if unit in WHOLE and comes_whole(name) and (value % 1 or (value == 0 and default_of(name) != 0)):
             kind = "a whole number" if value % 1 else "a number above 0"
             raise UsageError(f"{shown}: found {text}, expected {kind} ({unit})")
-        if one == "gpus" and value > MOST_GPUS:
-            raise UsageError(f"{shown}: found {text}, expected a whole number up to {MOST_GPUS:,.0f} (GPU)")
         found[name] = value
     return found
 

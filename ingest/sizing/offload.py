@@ -90,7 +90,8 @@ HOST_RATE = Input(
 OF_DRIVES = ("drive_tier_bytes_per_node", "drive_tier_read_bandwidth_per_node", "drive_tier_write_bandwidth_per_node",
              "shared_read_bandwidth", "shared_write_bandwidth")  # fmt: skip
 #: tier -> the wear of what it holds
-WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day"), "storage": ("storage_bytes_written_per_day",)}
+WEAR = {"nvme": ("nvme_bytes_written_per_day", "nvme_writes_per_day", "nvme_endurance_bytes"),
+        "storage": ("storage_bytes_written_per_day",)}  # fmt: skip
 #: of an optimizer step that GPUs and CPUs share
 INTERLEAVED = ("interleave_every", "interleaved_update_seconds", "interleaved_up_bytes", "interleaved_down_bytes",
                "interleaving_speedup")  # fmt: skip
@@ -476,7 +477,7 @@ def _unmet(known: Quantities) -> str:
 
 def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[str]:
     held = results["storage_tier_bytes"]
-    found = [finding("W90", results.get), *bounds(known), *unknown_storage(known, results)]
+    found = [finding("W90", known.find), *bounds(known), *unknown_storage(known, results)]
     if held.value and known.find("shared_read_bandwidth") is not None:
         read, write = (display(known.value(f"shared_{way}_bandwidth"), "B/s", binary=False) for way in ("read", "write"))
         found.append(finding("W98", words={"storage": "states"}, read=read, write=write))

@@ -55,6 +55,8 @@ SHORT = {"room_bytes": "of room", "read_bandwidth_of_job": "of reads", "write_ba
 COMPUTING = ("prefill_tokens_per_second", "computed_tokens_per_second", "kv_recompute_seconds", "kv_gpus_spared")
 #: The headline where nothing is read.
 WRITTEN = {"kv_write_bandwidth": "{} write", "kv_tier_bytes": "{} of cache"}
+#: The headline where the writes wear out drives of that capacity: the drives that outlast them are the number to buy.
+WORN = {"kv_write_bandwidth": "{} write", "kv_endurance_bytes": "{} of drives"}
 #: What `offload` answers of a serving cluster.
 QUESTION = Question(
     "offload",
@@ -67,7 +69,7 @@ QUESTION = Question(
         *shown("kv_read_bandwidth_per_node", "kv_write_bandwidth_per_node", main=False),
         Shown("kv_recompute_bandwidth"),
         *shown("kv_block_bytes", "kv_bytes_written_per_day", main=False),
-        Shown("kv_writes_per_day"),
+        *shown("kv_writes_per_day", "kv_endurance_bytes"),
         *(Shown(name, main=place < 2) for place, name in enumerate(READING)),
         *shown(*COMPUTING),
         *(Shown(f"{tier}_{what}", label=LABELS[what]) for tier in ("nvme", "storage") for what in OFFERED),
@@ -183,16 +185,15 @@ def serving(job: OffloadJob) -> Answer:
         finding("W99", words={"layers": kept}),
         *beyond_reach(made, known.value("session_tokens")),
         finding("W89", known.find),
-        finding("W125", known.find),
+        worn := finding("W125", known.find, drives=display(known.value("kv_endurance_bytes"), "B", binary=False)),
         overloaded := finding("W126", known.find, gpus=display(known.value("prefill_gpus"), "GPU")),
     ]
-    question = QUESTION
+    written, read = WORN if worn is not None and worn.true else WRITTEN, "{} read"
     if overloaded is not None and overloaded.true:
-        first = (
-            "Needs",
-            {"kv_peak_read_bandwidth": f"{{}} read on {overloaded.facts['gpus']}", **dict(reversed(WRITTEN.items()))},
-        )
-        question = QUESTION._replace(headlines=(first, *QUESTION.headlines[1:]))
+        read = f"{{}} read on {overloaded.facts['gpus']}"
+    # The line has room for one of both: capacity comes before writes.
+    parts = written if read == "{} read" else dict(reversed(written.items()))
+    question = QUESTION._replace(headlines=(("Needs", {"kv_peak_read_bandwidth": read, **parts}), ("Needs", written)))
     turns_named, verdict = f"{turns:,} turn{'s' if turns > 1 else ''}", ""
     if reads and rate is not None and (even := known.value("kv_recompute_bandwidth")):
         verdict = f" faster than computing again on {known.value('gpus'):,.0f} × {job.card.name}"

@@ -138,6 +138,8 @@ def drives(entry: Storage | None, units: Written | None) -> dict[str, Input]:
                             note=note)
         for name, item in found.items()
     }  # fmt: skip
+    if entry.family == "drive":
+        scaled |= from_fields({"rated_writes_per_day": entry.drive_writes_per_day})
     if entry.family == "drive" and entry.read_bandwidth is not None and entry.read_bandwidth.grade == "measured":
         scaled["nvme_delivery"] = MEASURED_WITH_TENSORS
     return {**scaled, "offload_storage_units": Input(count)}

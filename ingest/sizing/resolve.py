@@ -17,20 +17,18 @@ from ingest.catalog.device_names import counted
 from ingest.catalog.records import Gpu, Model, Node, Optimizer, Recipe
 from ingest.catalog.store import Catalog
 from ingest.catalog.yaml_reader import read_yaml
-from ingest.engine.messages import Message, Option, Setting, option_error
+from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.registry import solve
 from ingest.engine.value import Input, derived
 from ingest.errors import IngestError, UsageError, expected_one_of
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
-from ingest.sizing.job import MOST_GPUS, USUAL_GPUS_PER_NODE, Written, check_size, encoding_in, gpus_in_node, quantities_of
+from ingest.sizing.job import USUAL_GPUS_PER_NODE, Written, check_size, encoding_in, gpus_in_node, quantities_of
 from ingest.sizing.rules import ONE_EPOCH
 
 if TYPE_CHECKING:
     from ingest.architecture.structure import Architecture
     from ingest.corpus.types import SkippedFile
 
-#: Larger than any system that can be built; beyond it a number is wrong.
-MOST = {"parameters": 1e17, "trainable_parameters": 1e17, "gpus": MOST_GPUS}
 #: Files of a release at most; a URL that names a whole bucket is a mistake.
 MOST_FILES = 10_000
 #: Options of a job with which its rate is the user's own.
@@ -125,9 +123,6 @@ def size_of(source: str | None, catalog: Catalog, settings: Mapping[str, float])
 
     Raises UsageError: an unknown model, or no size; IngestError: a catalog entry without parameters.
     """
-    for name, most in MOST.items():
-        if settings.get(name, 0) > most:
-            raise UsageError(Message(Setting(name), f": found {settings[name]:g}, expected at most {most:g}"))
     if source is None:
         if "parameters" not in settings and "trainable_parameters" not in settings:
             raise UsageError("the model is missing: expected a catalog id, a config.json, or --set parameters=N")

@@ -15,7 +15,7 @@ from ingest.engine.question import Question, Shown, chosen_words, defaults_in, f
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Later, Quantity, assumed, revised
+from ingest.engine.value import Input, Later, Quantity, assumed, derived, revised
 from ingest.errors import IngestError, UsageError
 from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import (
@@ -149,7 +149,11 @@ LOSSES = (*LOST, "checkpoint_overhead", "total_overhead", "goodput_closed_form")
 QUESTION = Question(
     "train",
     (
-        *shown("training_seconds", "gpu_hours", "goodput"),
+        Shown("training_seconds"),
+        Shown("training_seconds_in_bf16", where="bf16_time_factor"),
+        Shown("gpu_hours"),
+        Shown("gpu_hours_in_bf16", where="bf16_time_factor"),
+        Shown("goodput"),
         *shown(*LOST, main=False),
         *shown("checkpoint_overhead", "stall_fraction"),
         Shown("samples_per_second_per_gpu", unless="tokens_per_second_per_gpu"),
@@ -171,6 +175,7 @@ QUESTION = Question(
             "Takes",
             {
                 "training_seconds": "{}",
+                "training_seconds_in_bf16": "{} in bf16",
                 "gpu_hours": "{}",
                 "training_cost": "{} cost",
                 "training_energy": "{}",
@@ -184,10 +189,12 @@ QUESTION = Question(
 SAME_RATE, RATE_UNIT = 1e-3, "sample/s/GPU"
 #: Results that only a rate has.
 OF_RATE = ("samples_per_second_per_gpu", "implied_flops_utilization", "tokens_per_second_per_gpu")
+#: A run that computes in fewer bits, which nobody asked for, as it takes in bf16.
+IN_BF16 = ("training_seconds_in_bf16", "gpu_hours_in_bf16")
 #: Results that follow from the duration of the run.
 OF_DURATION = {
     "training_seconds", "gpu_hours", "goodput", "training_energy", "training_carbon", "training_water", "gpu_cost",
-    "electricity_cost", "training_cost",
+    "electricity_cost", "training_cost", *IN_BF16,
 }  # fmt: skip
 
 
@@ -202,7 +209,6 @@ class Run(NamedTuple):
     rate: RateBasis | None  # the evidence for its rate; None where its GPU-hours are given
     saved: SavedCheckpoints | None  # the plan of its checkpoints; None where what they cost is given
     saving: Mapping[str, float]  # the quantities that are set, as far as they are none of the model of its checkpoints
-    slower: float  # how many times as long the run takes in bf16, where it computes in fewer bits that nobody asked for
 
 
 def train(
@@ -231,7 +237,7 @@ def train(
     _check(model, fixed)
     card, node = machine_of(gpu, asked["node"], catalog, trains=True)
     rate = saved = None
-    kept, slower = settings, 1.0
+    kept = settings
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in defaults_in(EvidenceOptions)}
         rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
@@ -240,7 +246,7 @@ def train(
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
             if fixed["gpus"] < each.value:
                 rating["gpus_per_node"] = fixed["gpus"]
-        rate, slower = _down_to_bf16(_over_phases(rate_basis_of(job_of(set=settings, **rating), catalog)), catalog)
+        rate = _down_to_bf16(_over_phases(rate_basis_of(job_of(set=settings, **rating), catalog)), catalog)
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
@@ -274,7 +280,7 @@ def train(
     if beside and (pairs := fixed.pop("training_samples", None)) is not None:
         fixed["training_examples"] = pairs
         numbers, settings = ({name: one for name, one in each.items() if name in fixed} for each in (numbers, settings))
-    run = Run(model, card, node, fixed, rate, None if lossless else saved, kept, slower)
+    run = Run(model, card, node, fixed, rate, None if lossless else saved, kept)
     known = _known(run)
     results, unknown = _results(known, fixed)
     mode = asked["mode"]
@@ -295,12 +301,7 @@ def train(
         chosen["currency"] = {"value": currencies[0], "from": "user" if named else set_up.origins["currency"]}
     unmet = run.saved.unmet if run.saved is not None else ""
     title, cautions = partial(_title, run, asked["algorithm"], *named), partial(_warnings, run, numbers, settings, catalog)
-    (verb, parts), *others = QUESTION.headlines
-    if slower > 1 and "training_seconds" in results:
-        wide = display(results["training_seconds"].value * slower, "s", binary=False)
-        parts = {**parts, "training_seconds": f"{{}} ({wide} in bf16)"}
-    question = QUESTION._replace(headlines=((verb, parts), *others))
-    return Answer(question, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
+    return Answer(QUESTION, title, chosen, known, results, unknown, {}, cautions, catalog, unmet, options=("gpu", *asked))
 
 
 def _optimal(model: str | None, gpu: str | None, asked: dict[str, Any]) -> Answer:
@@ -381,20 +382,22 @@ def _over_phases(rate: RateBasis) -> RateBasis:
     return rate._replace(level=first._replace(given={**first.given, RATE: mean}, warnings=lines))
 
 
-def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> tuple[RateBasis, float]:
-    """The rate of a run in fewer bits that nobody asked for, its range down to that in bf16, and how much longer bf16 takes."""
+def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> RateBasis:
+    """The rate of a run in fewer bits that nobody asked for: its range down to that in bf16, and how much longer bf16 takes."""
     job, first = rate.job, rate.level
     if job.precision is not None or rate.ladder.own is not None or rate.precision not in ("fp8", "fp4"):
-        return rate, 1.0
+        return rate
     try:
         wide = _over_phases(rate_basis_of(revised(job, precision="bf16", basis="auto"), catalog))
     except IngestError:
-        return rate, 1.0
+        return rate
     own, other = (float(Quantities(one.known).value(RATE)) for one in (rate, wide))
     name = RATE if RATE in first.given else UTILIZATION
     item = first.given[name]
-    low = min(item.low or item.value, item.value * other / own)
-    return rate._replace(level=first._replace(given={**first.given, name: item._replace(low=low)})), own / other
+    given = {**first.given, name: item._replace(low=min(item.low or item.value, item.value * other / own))}
+    if own > other:
+        given["bf16_time_factor"] = derived(own / other, f"rates of the run in {rate.precision} and in bf16")
+    return rate._replace(level=first._replace(given=given))
 
 
 def _times(item: Input, factor: float, why: str) -> Input:
@@ -468,6 +471,8 @@ def _results(known: Quantities, fixed: Mapping[str, float]) -> tuple[dict[str, Q
     stuck = lost is not None and not {"gpu_hours", "goodput"} & fixed.keys() and float(lost.value) >= 1
     asked = [one.name for one in QUESTION.results if not one.where or known.given.keys() & one.where.split()]
     results, unknown = known.results([name for name in asked if not (stuck and name in OF_DURATION)], ranged=True)
+    # Their range is that of the results beside them, which reaches down to bf16 already.
+    results |= {name: Quantity(results[name].value, results[name].unit) for name in IN_BF16 if name in results}
     elsewhere = {*LOSSES, "implied_flops_utilization"} | ({*OF_RATE, "goodput"} if "gpu_hours" in fixed else {*()})
     unknown = {name: why for name, why in unknown.items() if name not in elsewhere}
     if stuck:
@@ -509,9 +514,9 @@ def _warnings(
 ) -> Iterator[str]:
     if run.rate is not None:
         yield from rate_warnings(run.rate, answer.results.get)
-        took = [answer.results[name] for name in ("training_seconds", "gpu_hours") if name in answer.results]
-        if run.slower > 1 and took and run.gpu is not None:
-            wide = ", ".join(display(one.value * run.slower, one.unit, binary=False) for one in took)
+        took = [display(one.value, one.unit, binary=False) for one in map(answer.results.get, IN_BF16) if one is not None]
+        if took and run.gpu is not None:
+            wide = ", ".join(took)
             then = f": in bf16 the run takes {wide}; budget these unless your code computes in {run.rate.precision}"
             yield told("W05", precision=run.rate.precision, gpu=run.gpu.id, then=then)
         yield from _by_batch(run.rate, catalog)

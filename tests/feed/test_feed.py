@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import ingest
 from ingest.errors import UsageError
 from ingest.loader.feed import feed
+from ingest.reports.page import answer_line
 
 SMALL = {"samples_per_second": 200, "sample_bytes": "100kB", "gpus_per_node": 8, "batch": 4, "steps": 200}
 #: 1,000,000 samples of 100 kB on one node of 8 × 200 samples/s: an epoch of 625 s, and of 1,250 s at half its 160 MB/s.
@@ -93,7 +94,10 @@ def test_options_without_effect_are_warned_of():
     assert "changes nothing here" in feed(**SMALL, tensor_parallel=8).warnings[0]
     assert feed(**SMALL, cache_memory="1GB").warnings[0].startswith("--cache-memory changes nothing")
     given = {"workers": 4, "prefetch": 3, "latency": "5ms", "latency_cv": 0.5, "read_bandwidth": "1GB/s", "decode_time": "1ms"}
-    assert feed(**SMALL, **given, cores=64, epochs=3, utilization=0.5).warnings == ()
+    assert feed(**SMALL, **given, cores=64, utilization=0.5).warnings == ()
+    assert feed(**SMALL, epochs=3).warnings[0].startswith("--epochs changes nothing")
+    half = values(cache_hit=0.5)
+    assert values(cache_hit=0.5, epochs=3)["epochs_read_bandwidth"] == half["epochs_read_bandwidth"] == 8 * 200 * 1e5 / 2
     assert feed("resnet50", "h100").chosen["gpu"]["from"] == "user"
 
 
@@ -220,6 +224,11 @@ def test_a_load_that_nobody_limits_is_not_shown():
     found = values(read_bandwidth="1 GB/s")
     assert (found["storage_load"], found["gpus_of_bandwidth"]) == (pytest.approx(0.16), 50)
     assert "gpus_of_bandwidth" not in values(read_bandwidth="1 GB/s", cache_hit=1)
+
+
+@pytest.mark.parametrize(("options", "line"), table("feed/cases.yaml")["the_headline_names_the_limit"])
+def test_the_headline_names_the_limit(options, line):
+    assert answer_line(feed(**{**SMALL, **options})).startswith(f"Reaches {line}")
 
 
 def test_the_workers_are_named_where_they_keep_gpus_waiting_and_storage_does_not():

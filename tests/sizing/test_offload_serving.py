@@ -14,6 +14,7 @@ from ingest.engine.messages import rule_of
 from ingest.errors import IngestError
 from ingest.reports.page import answer_line
 from ingest.sizing.offload_serving import block_tokens, hits, stack_distances
+from ingest.units import display
 
 #: bytes per token of Llama-3-70B: 80 layers, keys and values, 8 heads of 128, 2 B
 PER_TOKEN = 80 * 2 * 8 * 128 * 2
@@ -42,6 +43,9 @@ SERVED = [
     ({"storage": "nvme-gen4", "units": 40}, {"W125"}),
     ({"storage": "nvme-gen4", "units": 40, "set": {"nvme_bytes_per_node": 300e12}}, set()),
     ({"storage": "nvme-gen4", "units": 1}, {"W125", "W127"}),
+    ({"set": {"rated_writes_per_day": 361}}, set()),
+    ({"storage": "qlc-p5336-122", "units": 16}, set()),
+    ({"storage": "qlc-p5336-122", "units": 16, "set": {"rated_writes_per_day": 0.1}}, {"W125"}),
 ]
 
 
@@ -56,6 +60,8 @@ def test_storage_gpus_and_reuse_are_held_against_the_load(options, rules):
     if options.get("turns") != 1:
         assert found["kv_gpus_spared"] == pytest.approx(per_day / 86_400 * 1500 * 3.5 / rate * 32)
     assert bool(answer.unmet) == (options.get("units") == 1)
+    capacity = "kv_endurance_bytes" if "W125" in rules else "kv_tier_bytes"
+    assert answer.unmet or display(found[capacity], "B", binary=False) in answer_line(answer)
     # The GPUs of the job compute 77,857 of the 100,000 tokens/s that the turns bring.
     assert (f"read on {math.ceil(32e5 / rate)} GPUs" in answer_line(answer)) == ("W126" in rules)
     if answer.unmet:

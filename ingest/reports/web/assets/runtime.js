@@ -1063,7 +1063,7 @@ const $ = (() => {
   class SequenceMatcher { constructor(_, one, other) { this.value = similar(one, other); } ratio() { return this.value; } }
   SequenceMatcher.$class = true;
   const get_close_matches = (word, choices, ...given) => {
-    const { n = 3, cutoff = 0.6 } = $.keywords(given);
+    const { n = given[0] ?? 3, cutoff = given[1] ?? 0.6 } = $.keywords(given);
     const scored = [...$.iter(choices)].map((choice) => [similar(choice, word), choice]).filter(([score]) => score >= cutoff);
     return arranged(scored, { reverse: true }).slice(0, n).map(([, choice]) => choice);
   };
