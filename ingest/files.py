@@ -374,7 +374,8 @@ def kept(key: str, make: Callable[[], bytes], most: int) -> bytes:
     `key` tells all that it is made of, below the folder of its kind. An entry begins with the SHA-256 of the rest, so that a
     damaged one is made again. A folder that cannot be written costs time, not the answer.
     """
-    path = cache_folder() / key
+    variable, usual = ("LOCALAPPDATA", "~/AppData/Local") if os.name == "nt" else ("XDG_CACHE_HOME", "~/.cache")
+    path = Path(os.environ.get(variable) or os.path.expanduser(usual)) / "ingest" / key
     with contextlib.suppress(OSError):
         digest, _, content = path.read_bytes().partition(b"\n")
         if sha256(content).encode() == digest:
@@ -389,13 +390,6 @@ def kept(key: str, make: Callable[[], bytes], most: int) -> bytes:
         for entry in entries[most:]:
             entry.unlink(missing_ok=True)
     return made
-
-
-def cache_folder() -> Path:
-    """The folder of the user's cache."""
-    if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "ingest"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ingest"
 
 
 def write_folder(target: str | Path, files: Mapping[str, str], force: bool) -> None:

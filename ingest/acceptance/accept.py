@@ -426,15 +426,11 @@ def also_shown(lines: Sequence[Requirement]) -> Mapping[str, str]:
 
 def repeated(line: Requirement, lines: Sequence[Requirement]) -> str:
     """Why a line is stated beside one before it with its value and requests; empty where none has both."""
-
-    def tested(one: Requirement) -> tuple[object, ...]:
-        of = one.conditions
-        return one.value, physical(one.unit), of.operation, of.io_size, of.pattern, of.mix
-
-    shown = also_shown(lines)
+    shown, parts = also_shown(lines), ("operation", "io_size", "pattern", "mix")
+    tested = {one.id: (one.value, physical(one.unit), *(getattr(one.conditions, part) for part in parts)) for one in lines}
     asked = [one for one in lines[: [one.id for one in lines].index(line.id)] if one.priority != INFORMATION]
     for other in asked if line.priority != INFORMATION else ():
-        if tested(line) != tested(other):
+        if tested[line.id] != tested[other.id]:
             continue
         if shown.get(line.id, line.id) == shown.get(other.id, other.id):
             return f" Value and conditions are those of {other.id}: one test shows both."

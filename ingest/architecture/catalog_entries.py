@@ -124,13 +124,11 @@ def entry_of(made: Architecture, source: str, catalog: Catalog) -> Model | None:
     if is_numbers(source):
         return None  # numbers leave open what a release settles
 
-    def found() -> Model | None:
-        named = (catalog.get(Model, name) for name in catalog.ids(Model.kind) if name in catalog.ids(Structure.kind))
-        near = (one for one in named if one.parameters is None or abs(one.parameters.value / made.parameters - 1) < 0.1)
-        own = ((one, architecture.describe(one.id, catalog)) for one in near)
-        return next((one for one, rows in own if (rows.weights, rows.attentions) == (made.weights, made.attentions)), None)
-
-    return catalog.once(("entry", made.parameters, made.weights, made.attentions), found)
+    named = (catalog.get(Model, name) for name in catalog.ids(Model.kind) if name in catalog.ids(Structure.kind))
+    near = (one for one in named if one.parameters is None or abs(one.parameters.value / made.parameters - 1) < 0.1)
+    own = ((one, architecture.describe(one.id, catalog)) for one in near)  # made where nothing is remembered
+    alike = (one for one, rows in own if (rows.weights, rows.attentions) == (made.weights, made.attentions))
+    return catalog.once(("entry", made.parameters, made.weights, made.attentions), lambda: next(alike, None))
 
 
 def taken_for(source: str, entry: Model) -> str:

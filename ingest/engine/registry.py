@@ -33,7 +33,7 @@ OUT_OF_RANGE = "{} exceeds the range of floating-point numbers, expected inputs 
 MOST = 1e24
 #: the units without the things that they count, for which that holds; training takes more FLOP than that
 LIMITED = frozenset({"B", "B/s", "1", "1/s", "s"})
-#: the most of what a job has, by unit: no site has as many machines, or 10 GB/s for each; a sample lies in the memory of a node,
+#: the most of what a job has, by unit: no site has as many machines, or 10 GB/s for each; a sample lies in a node's memory,
 #: of which the largest in the catalogs has 4.398 TB
 MOST_OF = {"GPU": 1e8, "node": 1e8, "parameter": 1e17, "B/sample": 4.4e12, "B/s": 1e18}
 #: the most of a number that is a share, a factor or a width of bits; what may be larger may be in thousands

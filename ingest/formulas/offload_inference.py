@@ -294,7 +294,8 @@ computed_quantity("kv_writes_per_day", "kv_bytes_written_per_day / kv_tier_bytes
     "Drive writes per day (DWPD) of a tier that holds all sessions.",
     label="drive writes per day of the key-value tier")  # fmt: skip
 computed_quantity("kv_endurance_bytes", "kv_bytes_written_per_day / rated_writes_per_day", "B",
-    "Drives that take the writes of the tier as often as they are rated for.", label="drives that outlast these writes")  # fmt: skip
+    "Drives that take the writes of the tier as often as they are rated for.",
+    label="drives that outlast these writes")  # fmt: skip
 computed_quantity("kv_storage_writes_per_day", "kv_bytes_written_per_day / maximum(kv_offered_bytes, kv_tier_bytes)", "1",
     "Drive writes per day (DWPD) of the storage of the tier.",
     example="kv_storage_writes_per_day(9e12, 1e12, 3e12) -> 3.0")  # fmt: skip

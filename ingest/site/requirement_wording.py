@@ -194,11 +194,8 @@ class RequirementValue:
     @cached_property
     def largest(self) -> Step | None:
         """The largest entry of a job; of equal ones that of the hardest load."""
-
-        def rank(entry: Step) -> tuple[float, tuple[float, ...], str]:
-            return float(entry.value), self.hardness.get(entry.owner, ()), entry.owner
-
-        return max(self.entries, key=rank, default=None)
+        ranked = {entry: (float(entry.value), self.hardness.get(entry.owner, ()), entry.owner) for entry in self.entries}
+        return max(ranked, key=ranked.__getitem__, default=None)
 
     @property
     def job(self) -> str:

@@ -170,8 +170,16 @@ def usual_precision(
 
 
 def _reach(rates: PublishedRates, gpu: Gpu, runs: Mapping[str, float]) -> float:
-    """The GPUs of the largest job that runs on GPUs of a generation speak for."""
-    return max((run * REACH for name, run in runs.items() if are_of_a_generation(rates.gpu(name), gpu)), default=0)
+    """The GPUs of the largest job that runs on GPUs of a generation speak for: those with a vendor and their fastest precision
+    in common, and memory bandwidths within a factor of two.
+    """
+    most = 0.0
+    for name, run in runs.items():
+        pair = (rates.gpu(name), gpu)
+        speeds = [one.memory_bandwidth.value if one.memory_bandwidth else math.inf for one in pair]
+        if len({*map(evidence_ladder.generation_of, pair)}) == 1 and 0.5 <= speeds[0] / speeds[1] <= 2:
+            most = max(most, run * REACH)
+    return most
 
 
 def _largest_runs(rates: PublishedRates, protocol: str | None) -> dict[str, dict[str, float]]:
@@ -246,12 +254,6 @@ def _with_faster(level: EvidenceLevel, size: float, faster: Mapping[str, float],
 def _rate(level: EvidenceLevel) -> float:
     """The rate per GPU at a level."""
     return float(solve(RATE, {name: item.value for name, item in level.given.items()}))
-
-
-def are_of_a_generation(one: Gpu, other: Gpu) -> bool:
-    """Whether two GPUs have a vendor and their fastest precision in common, and memory bandwidths within a factor of two."""
-    speeds = [gpu.memory_bandwidth.value if gpu.memory_bandwidth else math.inf for gpu in (one, other)]
-    return evidence_ladder.generation_of(one) == evidence_ladder.generation_of(other) and 0.5 <= speeds[0] / speeds[1] <= 2
 
 
 class Ladder(Frozen):

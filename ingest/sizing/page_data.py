@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,11 +15,15 @@ from ingest.architecture.weight_table import usual_passes
 from ingest.catalog.records import KINDS, LOWER_BOUND, Encoding, Model, Record, Shape, Statement, Structure, Tier, Value
 from ingest.catalog.releases import Release, words
 from ingest.catalog.store import CATALOGS, Catalog
+from ingest.files import as_bytes, kept
 from ingest.sizing.evidence_ladder import BASES, blind_error, check_own_rates, seen_rates
+from ingest.version import __version__
 
 Catalogs = Annotated[str | Path | Sequence[str | Path], CATALOGS]
 #: The records inside an entry, by the form of their field.
 INNER: Mapping[str, type[Record]] = {"encodings": Encoding, "tiers": Tier}
+#: The files of the package from which a page is made, and how many pages the user's cache keeps.
+MADE_OF, MOST_PAGES = {".py", ".yaml", ".csv", ".json", ".js", ".css", ".html"}, 4
 #: Parts of an architecture that only a release has, and its weights, which stand by column.
 OF_A_RELEASE = ("stored", "stored_bytes", "row_bytes", "weights")
 
@@ -59,6 +64,16 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         "hash": catalog.content_hash(),
         "blind": [list(one) for level in BASES if (one := blind_error(level))],
     }
+
+
+def made_once(catalogs: Catalogs, package: Path, make: Callable[[], bytes]) -> bytes:
+    """The page that `make` makes of the entries and of the files of the package; from the user's cache where none changed."""
+    found = hashlib.sha256(as_bytes(__version__ + Catalog(catalogs).content_hash()))
+    for one in sorted(package.rglob("*.*")):
+        if one.suffix in MADE_OF:
+            found.update(as_bytes(f"{one.relative_to(package)}\0"))
+            found.update(one.read_bytes())
+    return kept(f"pages/{found.hexdigest()}.html", make, MOST_PAGES)
 
 
 def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:

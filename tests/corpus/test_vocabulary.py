@@ -15,7 +15,6 @@ from ingest.corpus.tokenizers import vocabulary
 from ingest.corpus.tokenizers.engines import Tokenizers, select_engine
 from ingest.corpus.tokenizers.vocabulary import DEFAULT, PACKAGED, unpacked, vocabulary_of
 from ingest.errors import IngestError, UsageError
-from ingest.files import cache_folder
 
 SIZES = {"deepseek-v3": 129_280, "cl100k": 100_256, "o200k": 199_998, "gpt2": 50_256, "r50k": 50_256}
 
@@ -187,7 +186,7 @@ def test_a_damaged_entry_of_the_cache_is_made_again(monkeypatch, tmp_path):
     convert = lambda: made.append(1) or entry  # noqa: E731
     assert [vocabulary.cached("key", convert), vocabulary.cached("key", convert)] == [entry, entry]
     assert len(made) == 1
-    path = cache_folder() / "vocabularies" / "key.json"
+    path = tmp_path / "ingest" / "vocabularies" / "key.json"
     path.write_bytes(path.read_bytes() + b" ")
     for _ in range(2):
         assert vocabulary.cached("key", convert) == entry

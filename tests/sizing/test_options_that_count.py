@@ -21,7 +21,25 @@ def told(command, asked):
     return json.dumps([body.get(part) for part in ("results", "tables", "warnings", "unknown")], default=str) + answer.unmet
 
 
-@pytest.mark.parametrize(("command", "mode"), [(command, mode) for command, modes in TABLE["modes"].items() for mode in modes])
+MODES = [(command, mode) for command, modes in TABLE["modes"].items() for mode in modes]
+
+
+@pytest.mark.parametrize(("command", "mode"), MODES)
+def test_set_of_the_quantity_of_an_option_is_that_option(command, mode):
+    asked = TABLE["modes"][command][mode]
+    for name, one in arguments_of(getattr(ingest, command)).items():
+        quantity = (one.declared and one.declared.quantity) or name
+        others = {other: value for other, value in asked.items() if other != name}
+        value = asked.get(name, TABLE["values"].get(name))
+        if quantity in one.states and value is not None:
+            try:
+                alone, told_by_set = (told(command, {**others, **way}) for way in ({name: value}, {"set": {quantity: value}}))
+            except IngestError:
+                continue
+            assert told_by_set == alone, name
+
+
+@pytest.mark.parametrize(("command", "mode"), MODES)
 def test_an_option_changes_the_answer_or_is_named_or_refused(command, mode):
     asked = TABLE["modes"][command][mode]
     alone, silent = told(command, asked), set()

@@ -73,7 +73,7 @@ def test_files_hold_what_the_frame_holds(run, tmp_path, suffix):
     assert frame["gpu"].tolist() == ["h100-sxm", "h100-sxm"]
 
 
-@pytest.mark.parametrize("model", ["dlrm-dcnv2", pytest.param("resnet50", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("model", ["dlrm-dcnv2", "cosmoflow", pytest.param("resnet50", marks=pytest.mark.slow)])
 def test_a_sweep_over_nodes_takes_the_rate_at_each_size(model):
     sizes = [1, 8, 16, 32]
     few, many = (ingest.sweep(model=model, gpu="h100", axes={"nodes": nodes}).to_frame() for nodes in (sizes, "1..1000"))
@@ -82,6 +82,14 @@ def test_a_sweep_over_nodes_takes_the_rate_at_each_size(model):
         asked = [results[name].value for results in alone]
         assert few[name].tolist() == pytest.approx(asked)
         assert [many.set_index("nodes")[name][nodes] for nodes in sizes] == pytest.approx(asked, rel=1e-3)
+
+
+def test_a_range_of_gpus_fills_nodes():
+    sizes = [4, 8, 64, 1024]
+    frame = ingest.sweep(model="resnet50", gpu="h100", axes={"gpus": sizes}).to_frame()
+    alone = [ingest.bw(model="resnet50", gpu="h100", gpus=gpus).results for gpus in sizes]
+    for name in ("ingest_bandwidth_per_node", "ingest_bandwidth_per_job", "mandatory_read_bandwidth"):
+        assert frame[name].tolist() == pytest.approx([results[name].value for results in alone])
 
 
 def test_a_result_that_one_model_lacks_is_an_empty_cell(run, tmp_path):

@@ -123,7 +123,9 @@ def test_hours_memory_and_reads_never_fall_as_a_run_grows(model, gpu, nodes, len
     assert left * hours() <= min(hours(gpus=16 * nodes), hours(gpus=8 * nodes + 8)) * (1 + 1e-9)
     sizes = [ingest.train(model, gpu, gpus=times * 8 * nodes, tokens=1e12, mode="sync").results for times in (1, 2)]
     mean, mean_of_more = (size["job_mean_time_to_interrupt"] for size in sizes)
-    assert mean.low >= mean_of_more.low and mean.high >= mean_of_more.high and sizes[1]["goodput"].low > 0
+    assert min(mean.low - mean_of_more.low, mean.high - mean_of_more.high) >= 0
+    assert sizes[1]["goodput"].low > 0
+    assert sizes[1]["goodput"].low > 0
     assert hours() <= hours(sequence_length=2 * length) * (1 + 1e-9)
     assert hours(None) <= hours(None, tokens=2e12) <= 2 * hours(None) * (1 + 1e-9)
     assert hours(4e9) <= hours() * (1 + 1e-9)

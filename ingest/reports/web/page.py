@@ -13,18 +13,17 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from ingest.catalog.store import Catalog
 from ingest.engine.question import Argument, arguments_of, option
 from ingest.engine.registry import unit_of
 from ingest.errors import UsageError
-from ingest.files import as_bytes, kept, sha256, table_beside, write_whole
+from ingest.files import as_bytes, table_beside, write_whole
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.web.modules import PACKAGE, Program
 from ingest.sizing.bandwidth import bw
 from ingest.sizing.checkpoint import checkpoint
 from ingest.sizing.dataset import dataset
 from ingest.sizing.memory import memory
-from ingest.sizing.page_data import Catalogs, page_data
+from ingest.sizing.page_data import Catalogs, made_once, page_data
 from ingest.sizing.post_training import rl
 from ingest.sizing.train import train
 from ingest.sizing.vectors import vectors
@@ -120,8 +119,6 @@ def forms() -> dict[str, list[dict[str, Any]]]:
 #: How the data are packed; `$.unpacked` reads streams of these `lc`, `lp` and `pb` alone.
 PACKING = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0, "nice_len": 273, "mf": lzma.MF_BT4}
 ASSETS = Path(__file__).parent / "assets"
-#: The files of the package from which a page is made, and how many pages the user's cache keeps.
-MADE_OF, MOST_PAGES = {".py", ".yaml", ".csv", ".json", ".js", ".css", ".html"}, 4
 #: The questions of the page, in order.
 QUESTIONS = ("yaml.js", "arithmetic.js")
 #: The user interface, in order.
@@ -202,10 +199,6 @@ def page(
     path = Path(output)
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"--output: '{output}' ends in '{path.suffix}', expected .html")
-    # Of the same files of the package and entries the same page follows: printing it takes seconds.
-    made_of = as_bytes(__version__ + Catalog(catalogs).content_hash()) + b"".join(
-        one.read_bytes() for one in sorted(PACKAGE.rglob("*.*")) if one.suffix in MADE_OF
-    )
-    content = kept(f"pages/{sha256(made_of)}.html", lambda: as_bytes(assembled(catalogs)), MOST_PAGES)
+    content = made_once(catalogs, PACKAGE, lambda: as_bytes(assembled(catalogs)))
     write_whole(str(output), content)
     return WrittenPage(path, len(content))
