@@ -22,7 +22,7 @@ BUDGETS = {
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
     "literals of quantity names outside the formulas": 5_235,
-    "lines of the tests": 49_571,
+    "lines of the tests": 49_617,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }

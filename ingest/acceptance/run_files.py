@@ -254,9 +254,9 @@ def _unlike_record(run: Run, record: Record | None, recorded: bool | None, test:
     slack = SKEW if zoned else ZONES
     if clock is not None and not record.began - slack <= clock <= record.ended + slack:
         yield "clock: found another time than the script recorded"
-    least = _seconds(run) * (1 - SHORT) + _ramp(test)
-    if record.ended - record.began + WHOLE_SECONDS < least:
-        yield f"time: the script took {record.ended - record.began:,.0f} s, expected at least {least:,.0f} s of ramp and run"
+    took, least = record.ended - record.began, _seconds(run) * (1 - SHORT) + _ramp(test)
+    if took + WHOLE_SECONDS < least:
+        yield f"time: the script took {took:,.0f} s, expected at least {least:,.0f} s of ramp and run"
     clients, names = base / f"{run.test}.hosts", [record.host]
     if clients.is_file():
         names = [re.sub(r"^ip[46]?:|,.*$", "", line) for line in read_text(clients, WRITTEN_BY_SCRIPTS).split()]
@@ -574,16 +574,19 @@ def differences(test: AcceptanceTest, run: Run) -> list[str]:
 def _differences(load: Load, seen: Observed) -> Iterator[str]:
     if seen.errors:
         yield f"{seen.errors}, expected none"
-    yield from _unlike("operation", seen.operation, load.operation)
-    yield from _unlike("pattern", seen.pattern or load.pattern, load.pattern)
+    for what, found, expected in (
+        ("operation", seen.operation, load.operation),
+        ("pattern", seen.pattern or load.pattern, load.pattern),
+        ("clients", seen.clients, load.clients),
+        ("threads in all", seen.threads, load.clients * load.threads),
+        ("queue depth of a thread", seen.depth, load.depth),
+    ):
+        if found is not None and expected and found != expected:
+            yield f"{what}: found {found}, expected {expected}"
     if seen.io_bytes is not None and load.io_bytes is not None:
-        one = load.depth == 1
-        alike = round(seen.io_bytes) == load.io_bytes if one else abs(seen.io_bytes / load.io_bytes - 1) <= QUEUED
+        alike = round(seen.io_bytes) == load.io_bytes if load.depth == 1 else abs(seen.io_bytes / load.io_bytes - 1) <= QUEUED
         if not alike:
             yield f"block size: found {seen.io_bytes:,.0f} B, expected {load.io_bytes:,} B"
-    yield from _unlike("clients", seen.clients, load.clients)
-    yield from _unlike("threads in all", seen.threads, load.clients * load.threads)
-    yield from _unlike("queue depth of a thread", seen.depth, load.depth)
     if seen.seconds is not None and load.seconds is not None and seen.seconds < load.seconds * (1 - SHORT):
         yield f"duration: found {display(seen.seconds, 's')}, expected at least {display(load.seconds, 's')}"
     if seen.handled is not None and load.handled is not None and seen.handled < load.handled:
@@ -591,12 +594,7 @@ def _differences(load: Load, seen: Observed) -> Iterator[str]:
     if load.operation not in DATA:
         return
     if load.dataset_bytes and seen.dataset_bytes is not None and seen.dataset_bytes < load.dataset_bytes * (1 - ROUNDING):
-        found, expected = display(seen.dataset_bytes, "B"), display(load.dataset_bytes, "B")
-        yield f"caches: found {found} of data, expected at least {expected}, which exceeds caches"
+        held, least = display(seen.dataset_bytes, "B"), display(load.dataset_bytes, "B")
+        yield f"caches: found {held} of data, expected at least {least}, which exceeds caches"
     if seen.direct is False and not seen.cold:
         yield "caches: found buffered I/O (direct=0), expected direct I/O"
-
-
-def _unlike(what: str, found: object, expected: object) -> Iterator[str]:
-    if found is not None and expected and found != expected:
-        yield f"{what}: found {found}, expected {expected}"

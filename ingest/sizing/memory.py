@@ -52,12 +52,11 @@ from ingest.sizing.memory_inputs import (
     ParallelSizes,
     check_known,
     gpus_hold,
-    highest,
     parts_again,
     place_shares,
     places_of,
 )
-from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, largest_model, search
+from ingest.sizing.memory_search import MOST_CONTEXT, MOST_STAGES, SHAPES, Layout, highest, largest_model, search
 from ingest.sizing.optimizer_states import STAGES, PreferenceOptions, Trained, composed, preference_inputs, zero_stage_of
 from ingest.sizing.resolve import ModelSize, gpus_of, machine_of, model_named, optimizer_of, recipe_of, size_of
 from ingest.sizing.rules import contradictions, finding, messages, unused

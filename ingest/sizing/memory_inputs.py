@@ -67,8 +67,6 @@ OFFLOADED_GRADIENT = Input(
 UTILIZATION_OF_STEP = Input(
     1, source="nemo-automodel", where="pull request 2673: 79.11 GiB, 84.9 GB, can be allocated of 80 GB", grade="published"
 ).by_default("the memory of the data sheet, which is 6 % less than can be allocated: that is left to fragments", "utilization")
-
-
 #: The default recipe and ZeRO stage.
 USUAL_RECIPE, USUAL_STAGE = "zero-16", 3
 
@@ -468,12 +466,6 @@ AGAIN_WITH_ADAPTERS = Input(
     1, 0, 1, source="transformers", where="training_args.py: gradient_checkpointing is off, and on in SFTConfig of TRL",
     grade="published",
 ).by_default("layers are computed again; up to none, as libraries differ", "recompute")  # fmt: skip
-
-
-def highest(given: Mapping[str, Input]) -> dict[str, Input]:
-    """The inputs with the ranges of a step at the ends that take most memory."""
-    ends = {name: item.low if name == AGAIN else item.high for name, item in given.items() if name in VARIED and item.high}
-    return {**given, **{name: given[name]._replace(value=end or 0) for name, end in ends.items()}}
 
 
 def kept_elements(model: Architecture, expanded: bool = False, again: Collection[str] = ()) -> dict[str, float]:

@@ -16,7 +16,7 @@ from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, revised
 from ingest.errors import UsageError
-from ingest.sizing.memory_inputs import LATENT, PLACES, MemoryJob, ParallelSizes, highest
+from ingest.sizing.memory_inputs import AGAIN, LATENT, PLACES, VARIED, MemoryJob, ParallelSizes
 from ingest.text import grouped
 from ingest.units import display
 
@@ -84,6 +84,12 @@ class Layout(NamedTuple):
             return {**found, "reason": self.reason}
         ranks = self.sizes.tensor * self.sizes.pipeline * self.sizes.context
         return {"gpus": self.gpus, "nodes": -(-self.gpus // gpus_per_node), **found, "data_parallel": self.gpus // ranks}
+
+
+def highest(given: Mapping[str, Input]) -> dict[str, Input]:
+    """The inputs with the ranges of a step at the ends that take most memory."""
+    ends = {name: item.low if name == AGAIN else item.high for name, item in given.items() if name in VARIED and item.high}
+    return {**given, **{name: given[name]._replace(value=end or 0) for name, end in ends.items()}}
 
 
 def ways_of(model: Architecture, attention: str) -> tuple[str, ...]:

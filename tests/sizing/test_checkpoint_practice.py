@@ -56,9 +56,9 @@ def test_between_two_published_sizes_interrupts_grow_as_a_power_of_the_gpus():
     assert at[1024] == pytest.approx(0.02373 * 128, rel=1e-3)
     assert at[96] == pytest.approx(0.02096 * 12 ** (math.log(at[1024] / at[8]) / math.log(128)), rel=1e-3)
     assert at[4096] == pytest.approx((at[1024] * at[16384]) ** 0.5)
-    # ByteDance's 9,600 GPUs are told to add to the range, and no more.
+    # ByteDance's 9,600 GPUs, 0.0042 to 0.0072 a node and day, lie in the range, whose ends are powers of the GPUs, too.
     known = interrupted(9600).known.given["failures_per_node_second"]
-    assert (known.low * 86400, known.high * 86400) == pytest.approx((419 / 54 / 2048, 0.02373))
+    assert (known.low * 86400, known.high * 86400) == pytest.approx((0.003865, 0.009566), rel=1e-3)
 
 
 @given(st.integers(1, 200_000), st.integers(1, 4096))
@@ -255,20 +255,20 @@ def test_a_job_without_progress_is_refused(share, refused):
 
 #: M = 1 h: restores 120/3,600 = 3.33 %; staging of 2.8 s and its lost work take √(2 × 2.8/3,600) = 3.94 % at best.
 STAGED = {"set": {"staging_fixed_seconds": 2.8, "staging_bandwidth_per_gpu": 1e18}, "mode": "async", "mtti": "1 h"}
-RESTORED = {"mode": "sync", "mtti": 10_000, "reschedule_time": 0}  # 5 % of it are 500 s
+RESTORED = {"mode": "sync", "mtti": 10_000, "reschedule_time": 0}  # nine tenths of 5 % of it are 450 s
 
 
 @pytest.mark.parametrize(
     ("options", "refused", "kept"),
     [
-        ({**RESTORED, "restart_time": 499}, {"restart_time": 501}, 0.05),
+        ({**RESTORED, "restart_time": 449}, {"restart_time": 451}, 0.05),
         ({**STAGED, "waste": "7.4%"}, {"waste": "7.2%"}, 0.074),
     ],
 )
 def test_an_overhead_that_restores_or_staging_alone_take_is_refused(options, refused, kept):
     assert value("checkpoint_overhead", "llama3-8b", 64, **options) == pytest.approx(kept)
     with pytest.raises(
-        UsageError, match=r"8\.35 min alone take 5\.01 %|found 7\.2 %, expected more than 7\.28 %.*at any interval"
+        UsageError, match=r"7\.517 min alone take 4\.51 %|found 7\.2 %, expected more than 7\.28 %.*at any interval"
     ):
         ingest.checkpoint("llama3-8b", gpus=64, **{**options, **refused})
 
