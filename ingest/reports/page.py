@@ -425,13 +425,14 @@ def fits_line(found: Fits, decided: str, counts: Mapping[str, int], first: str =
         return joined("", offers, cautions)
     if found.nothing_missing:
         return joined("", [found.nothing_missing.rstrip(".")], cautions)
+    # The reads of a job say nothing of its checkpoints.
+    writes = found.need.requires("write_bandwidth_needed")
+    alone = [] if not found.need.computed else ["without restores" if writes else "reads alone"]
     if len(found.systems) == 1:
         (one,) = found.systems
-        return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else [])], cautions)
+        return joined("", [f"{one.entry.id}: {one.verdict}", *([decided] if decided else []), *alone], cautions)
     shown = [of_several(verdict, count) for verdict, count in [*counts.items()][:1]]
-    if found.need.computed and not found.need.requires("write_bandwidth_needed"):
-        shown.append("reads alone")
-    return joined(f"{first} first of {len(found.systems)}:" if counts else "no system", shown, cautions)
+    return joined(f"{first} first of {len(found.systems)}:" if counts else "no system", [*shown, *alone], cautions)
 
 
 def of_several(verdict: str, count: int) -> str:

@@ -464,6 +464,10 @@ def _of_dataset(basis: RateBasis, results: Results, quantities: Quantities) -> I
         sizes = (quantities.value(name) for name in ("job_dataset_bytes", "host_memory_per_node"))
         dataset, memory = (display(size, "B", binary=False) for size in sizes)
         warm_up = display(quantities.value("warm_up_seconds"), "s", binary=False)
+        count, size = (quantities.given.get(name) for name in ("dataset_samples", "sample_bytes"))
+        if count is not None and size is not None and (count.origin, size.origin) == ("catalog", "user"):
+            # Whoever has samples of his own has his own number of them.
+            dataset += f": the published {count.value:,.0f} samples of {display(size.value, 'B', binary=False)}"
         yield finding("W15", quantities.find, dataset=dataset, memory=memory, warm_up=warm_up, filling=_shown(mandatory))
 
 

@@ -390,8 +390,10 @@ def need_of(
     # The storage of a job may hold more than its data set, or a part of it.
     if HELD in further and HELD in need.computed:
         need = replace(need, title=f"{need.title}, capacity for {display(further[HELD].value, 'B', binary=False)}")
-    if READ in need.computed and WRITE not in further:
-        need = replace(need, title=f"{need.title}; checkpoints not sized: set --write-bandwidth")
+    if READ in need.computed:
+        left = "restores not sized: see `ingest checkpoint`"
+        left = left if WRITE in further else "checkpoints not sized: set --write-bandwidth"
+        need = replace(need, title=f"{need.title}; {left}")
     computed = {name: one for name, one in need.computed.items() if (name, name in further) != (HELD, True)}
     _refuse_twice(further.keys() & computed.keys(), "model")
     given = {**need.given, **further}
