@@ -532,7 +532,11 @@ def line_of(command: str, given: dict[str, str], numbers: Sequence[str], files: 
     if command in BY_SIZE and re.fullmatch("[0-9.]+[bm]", given.get("model", "").lower()):
         given["set"] = f"parameters={given.pop('model').upper()}"
     unnamed = "model" in places and "model" not in given  # then nothing has a place
-    by_place = [given.pop(one) for one in (() if unnamed else WORDS) if one in given and one in {*places} & options and places[0] in WORDS]
+    by_place = [
+        given.pop(one)
+        for one in (() if unnamed else WORDS)
+        if one in given and one in {*places} & options and places[0] in WORDS
+    ]
     if not given.keys() <= options or (files and (not places or places[0] in WORDS)):
         return ""
     given |= {flag: ""} if flag else {}

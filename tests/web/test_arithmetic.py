@@ -365,7 +365,14 @@ def test_entries_of_the_user_are_in_the_page(opened, tmp_path):
 @needs_chromium
 def test_names_that_tools_print_mean_the_same_in_the_page(opened):
     names = table("catalog/names.yaml")
-    names["gpus"] = [*[*names["gpus"]][::5], *names.pop("ambiguous"), "NVIDIA H100 64GB", "a3-edgegpu-8g", "MIG 1g.5gb", "gpu:l40s:2"]
+    names["gpus"] = [
+        *[*names["gpus"]][::5],
+        *names.pop("ambiguous"),
+        "NVIDIA H100 64GB",
+        "a3-edgegpu-8g",
+        "MIG 1g.5gb",
+        "gpu:l40s:2",
+    ]
     asked = [(kind, name) for kind, written in names.items() for name in written if kind != "outside"]  # is no kind
     meant = "const { entry, possible, near } = new $.Catalog().meaning(kind, name); return [entry, [...possible], [...near]];"
     told = opened.evaluate(f"(asked) => asked.map(([kind, name]) => {{ {meant} }})", asked)
