@@ -81,44 +81,23 @@ QUESTION = Question(
 class SessionOptions(TypedDict, total=False):
     """The sessions of a serving cluster."""
 
-    users: Annotated[
-        Amount,
-        option(
-            "Sessions whose key-value cache a tier keeps between turns; with inference, sizes that tier.",
-            quantity="serving_users",
-        ),
-    ]
+    users: Annotated[Amount, option(
+        "Sessions whose key-value cache a tier keeps between turns; with inference, sizes that tier.",
+        quantity="serving_users")]  # fmt: skip
     turns: Annotated[Amount, option("Turns of a session; {default} by default.", quantity="session_turns", usual=DEFAULTS)]
     turn_time: Annotated[
         Amount,
         option("Time between two turns of a user; {default} by default.", "TIME", quantity="turn_seconds", usual=DEFAULTS),
     ]
-    hit: Annotated[
-        Amount,
-        option(
-            "Share of the reused context that the tier holds, or a trace FILE.jsonl with hash_ids; {default} by default.",
-            "F|FILE",
-            quantity="kv_hit_share",
-            usual=DEFAULTS,
-        ),
-    ]
-    first_token_time: Annotated[
-        Amount,
-        option(
-            "Time in which a turn reads its reused context; {default} by default.",
-            "TIME",
-            quantity="first_token_seconds",
-            usual=DEFAULTS,
-        ),
-    ]
-    retention: Annotated[
-        Amount,
-        option(
-            "Time that the tier keeps the cache of a session after its last turn; {default} by default.",
-            quantity="session_retention_seconds",
-            usual=DEFAULTS,
-        ),
-    ]
+    hit: Annotated[Amount, option(
+        "Share of the reused context that the tier holds, or a trace FILE.jsonl with hash_ids; {default} by default.", "F|FILE",
+        quantity="kv_hit_share", usual=DEFAULTS)]  # fmt: skip
+    first_token_time: Annotated[Amount, option(
+        "Time in which a turn reads its reused context; {default} by default.", "TIME", quantity="first_token_seconds",
+        usual=DEFAULTS)]  # fmt: skip
+    retention: Annotated[Amount, option(
+        "Time that the tier keeps the cache of a session after its last turn; {default} by default.",
+        quantity="session_retention_seconds", usual=DEFAULTS)]  # fmt: skip
 
 
 #: option -> the quantity that it sets here
