@@ -203,6 +203,10 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         rest = inner[remark.start() :]
         held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
         head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), *map("".join, held[-1:])]), known)
+        listed = re.match(r" ?[,;] ?([a-z].*)", rest)
+        tail = meaning(listed[1], known) if listed else Meaning()
+        if several := {tail.entry, *tail.possible} - {head.entry, *head.possible, ""}:  # devices, and no remark
+            return Meaning("", tuple(sorted(several | {head.entry, *head.possible} - {""})))
         if head.entry or head.possible:
             return head
     if not found and not near:

@@ -12,13 +12,15 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar, Unpack, get_args, get_origin, get_type_hints
 
 from ingest.engine.messages import Message, Option, option_error
-from ingest.engine.registry import default_of, is_quantity, unit_of
+from ingest.engine.registry import default_of, is_quantity, read_value, unit_of
 from ingest.errors import IngestError
 from ingest.units import display
 
 Table = TypeVar("Table")
 #: The flag of a function that has a parameter such as `*paths`.
 TAKES_MORE_BY_PLACE = 0x04
+#: Options that count a machine and its parts: more than their own quantity follows from them.
+OF_MACHINE = {"gpus", "nodes", *(f"{way}_parallel" for way in ("tensor", "pipeline", "context", "expert", "expert_tensor"))}
 #: Times that people write in words.
 IN_WORDS = {3600: "1 h", 86_400: "1 day"}
 #: Shares below which help writes percent, and times in seconds.
@@ -152,7 +154,7 @@ def _parted(hint: Any) -> tuple[Any, Declared | None]:
 
 
 def filled(table: type[Table], given: Table, function: str) -> Table:
-    """Options with the defaults of those that are not given; what `set` states of the quantity of an option is that option.
+    """Options with the defaults of those that are not given; what `set` states of `OF_MACHINE` is the option.
 
     Raises TypeError: an option that the table does not have, as Python says it of a parameter; UsageError: `set` states the
     quantity of an option that is given.
@@ -167,11 +169,9 @@ def filled(table: type[Table], given: Table, function: str) -> Table:
         parts = [str(one).partition("=") for one in written]
         pairs = written if isinstance(written, Mapping) else {name.strip(): value for name, equals, value in parts if equals}
         each_stated_once(table, asked, pairs, "--set")
-        if len(pairs) == len(written):
-            own = {(one.declared and one.declared.quantity) or one.name: one for one in options_in(table)}  # type: ignore[arg-type]
-            moved = {name for name in pairs if name in own and name in own[name].states}
-            asked |= {own[name].name: pairs[name] for name in moved}
-            asked["set"] = {name: value for name, value in pairs.items() if name not in moved}
+        moved = {name for name in OF_MACHINE & pairs.keys() & known.keys() if len(pairs) == len(written)}
+        asked |= {name: read_value(name, pairs[name], f"--set {name}") for name in moved}
+        asked["set"] = {name: value for name, value in pairs.items() if name not in moved} if moved else stated
     return asked  # type: ignore[return-value]
 
 
