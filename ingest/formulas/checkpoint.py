@@ -188,7 +188,8 @@ computed_quantity("least_overhead_without_writing",
     example="round(least_overhead_without_writing(0.01, 1, 1.8, 3600), 4) -> 0.0416")  # fmt: skip
 computed_quantity("waste_left_for_dumps", "waste_left_after_restores + restart_waste - overhead_without_writing", "1",
     "Allowed overhead that remains for writing at an interval; at zero or below no bandwidth suffices.", source=MODEL,
-    where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1)  # fmt: skip
+    where="w − b/τ − k·τ/2M − R/M", label="overhead left for writing", high=1,
+    example="round(waste_left_for_dumps(0.04, 0.01, 0.03), 4) -> 0.02")  # fmt: skip
 computed_quantity("longest_interval_for_waste", "2 * waste_left_after_restores * job_mean_time_to_interrupt / persistent_every",
     "s", "Interval whose repeated work alone takes the allowed overhead.", source=MODEL, where="2·W·M/k",
     label="longest interval for the allowed overhead",

@@ -62,7 +62,7 @@ for quantity, unit, label in (
     ("training_seconds", "s", "duration of the training run in bf16"),
 ):
     computed_quantity(f"{quantity}_in_bf16", f"{quantity} * bf16_time_factor", unit,
-        "What the run takes in bf16, where it computes in fewer bits that nobody asked for.", label=label)  # fmt: skip
+        "Need of the run in bf16, where it computes in fewer bits that nobody asked for.", label=label)  # fmt: skip
 computed_quantity("whole_run_utilization", "training_flops / (gpu_hours * seconds_per_hour * peak_flops_per_gpu)", "1",
     "Share of the dense peak that a whole run reached, its losses included.", label="utilization of the whole run", high=1,
     needs="training_flops gpu_hours peak_flops_per_gpu seconds_per_hour")  # fmt: skip

@@ -32,6 +32,7 @@ from ingest.site.schema import Fault
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
+from ingest.sizing.offload_tiers import FULL_BITS
 from ingest.sizing.rule import Valued, place_of_largest
 from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, applying, finding
 from ingest.text import grouped
@@ -461,8 +462,8 @@ def _of_entries(site: Site, data: Mapping[str, QuantityRow], catalog: Catalog) -
     stated = {keys: Quantity(item.value, "B") for keys, item in sizes.items() if isinstance(item, Input) and item.value}
     yield from ((keys, finding("W42", {"stated_capacity": size})) for keys, size in stated.items())
     for name, one in site.section("serving").items():
-        form = "" if "weight_bits" in one else released_in(str(one["model"]), catalog.patterns["released"])
-        if form:
+        form, bits = released_in(str(one["model"]), catalog.patterns["released"]), one.get("weight_bits", FULL_BITS)
+        if form and getattr(bits, "value", bits) == FULL_BITS:
             yield ("serving", name, "model"), finding("W131", {}, {"weights": "16 bits"}, form=form, instead="set weight_bits")
     unread = (name for name, row in data.items() if any(UNREAD in item.note for item in row.known.given.values()))
     yield from ((("datasets", name, "measured"), finding("W54", words={"samples": "unread"}, unread=UNREAD)) for name in unread)

@@ -20,7 +20,7 @@ from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
 from ingest.sizing.offload_serving import DEFAULTS as SESSIONS
-from ingest.sizing.offload_tiers import released_bits
+from ingest.sizing.offload_tiers import FULL_BITS, released_bits
 from ingest.sizing.resolve import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display
@@ -256,7 +256,7 @@ def _weights(site: Site, name: str, described: Mapping[str, Any], known: Quantit
     known.give(
         {
             "parameters": size.given["parameters"],
-            "weight_bits": Input(16).by_default("16-bit weights", "weight_bits"),
+            "weight_bits": Input(FULL_BITS).by_default("16-bit weights", "weight_bits"),
             "weight_versions": TWO_VERSIONS,
             "single_reader": Input(1, note="each shard is read once"),
             **{quantity: described[key] for key, quantity in {**OF_WEIGHTS, **OF_START}.items() if key in described},

@@ -267,7 +267,7 @@ def offload(
     made = size.architecture
     kind = "llm" if made is None else efficiency_class("llm", made.parameters, made.parameters_active, made.recurrent_layers)
     utilization = utilization_of(catalog.get(Family, kind), card)
-    form = released_in(str(model), catalog.patterns["released"]) if infers and asked["weight_bits"] is None else ""
+    form = released_in(str(model), catalog.patterns["released"]) if infers else ""
     job = OffloadJob(size, card, inside, node is not None, storage, utilization, asked, settings, catalog, form)
     if optimizer is None:
         return serving(job) if serves else inference(job)

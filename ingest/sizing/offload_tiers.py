@@ -387,7 +387,9 @@ def inference(job: OffloadJob) -> Answer:
     options = quantities_of(QUANTITIES, {name: given[name] for name in ("gpus", *QUANTITIES)})
     bits = quantities_of({}, {"weight_bits": given["weight_bits"]}).get("weight_bits", FULL_BITS)
     released_bits(bits, "--weight-bits")
-    narrower = [told("W131", form=job.form, instead="--weight-bits takes their width")] if job.form else []
+    narrower = (
+        [told("W131", form=job.form, instead="--weight-bits takes their width")] if job.form and bits == FULL_BITS else []
+    )
     width = Input(bits).by_default("16-bit weights", "weight_bits")
     inputs = {
         **DEFAULTS,

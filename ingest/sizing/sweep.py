@@ -207,7 +207,11 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
         factors = [1.0 if size <= evidence_ladder.BASE_GPUS else factor(size).value for size in sizes.flat]
         known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
     cases = set(base.known.cases)
-    if any(level.is_sized for level, *_ in base.levels) and {"nodes", "gpus", "gpus_per_node"} & axes.keys():
+    if (
+        base.basis != "given"
+        and any(level.is_sized for level, *_ in base.levels)
+        and {"nodes", "gpus", "gpus_per_node"} & axes.keys()
+    ):
         known[RATE], known["supported_rate"] = _rates(job, base.basis, solve("gpus", known), catalog)
         # Evidence that agrees at one size may not at another.
         cases -= {"rates_agree"}

@@ -71,7 +71,7 @@ SIZES = {
     "moe_intermediate_size": "gemma4 nemotron_h", "num_experts": "gemma4", "n_routed_experts": "nemotron_h",
     "intermediate_size": "nemotron_h granitemoehybrid qwen3_5_moe", "num_attention_heads": "laguna jetmoe",
     "local_attention": "", "attention_bias": "nemotron_h", "mlp_bias": "hunyuan",
-    "tie_word_embeddings": "Eagle llava exaone4_5",
+    "tie_word_embeddings": "Eagle llava exaone4_5 XLMModel FlaubertModel",
 }  # fmt: skip
 
 

@@ -401,7 +401,7 @@ def test_warnings_name_the_jobs_that_they_are_about():
 
 @pytest.mark.parametrize(("changes", "words"), [
     ({"efficiency": 0.4, "model": "resnet50"}, "jobs.a: samples_per_second, efficiency: sets the rate already"),
-    ({"checkpoint": {"parameters": 1e20}}, "jobs.a.checkpoint: parameters: found 1e+20, expected at most 1e+17"),
+    ({"checkpoint": {"parameters": 1e20}}, "jobs.a.checkpoint.parameters: found 1e+20, expected a number above 0 up to 1e+17"),
     ({"set": {"cache_hit_fraction": 2}}, "jobs.a: set cache_hit_fraction: found 2, expected a number from 0 up to 1"),
 ])  # fmt: skip
 def test_a_site_is_refused_in_its_own_keys(changes, words):
