@@ -477,7 +477,9 @@ def _unmet(known: Quantities) -> str:
 
 def _warnings(known: Quantities, results: Mapping[str, Quantity]) -> Iterator[str]:
     held = results["storage_tier_bytes"]
-    found = [finding("W90", known.find), *bounds(known), *unknown_storage(known, results)]
+    # Of drives that hold nothing no writes are asked: they have none to wear out.
+    worn = {**results, "rated_writes_per_day": known.find("rated_writes_per_day")}
+    found = [finding("W90", worn), *bounds(known), *unknown_storage(known, results)]
     if held.value and known.find("shared_read_bandwidth") is not None:
         read, write = (display(known.value(f"shared_{way}_bandwidth"), "B/s", binary=False) for way in ("read", "write"))
         found.append(finding("W98", words={"storage": "states"}, read=read, write=write))

@@ -208,7 +208,8 @@ def _grid(job: Job, axes: Mapping[str, Array], catalog: Catalog) -> ScenarioGrid
         known["scaling_efficiency"] = numpy.asarray(factors).reshape(sizes.shape)
     cases = set(base.known.cases)
     if (
-        base.basis != "given"
+        RATE in base.levels[0][0].given
+        and base.basis != "given"
         and any(level.is_sized for level, *_ in base.levels)
         and {"nodes", "gpus", "gpus_per_node"} & axes.keys()
     ):
