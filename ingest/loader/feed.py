@@ -486,7 +486,7 @@ def _question(known: Quantities, reached: float, accepted: float) -> Question:
     loads = {name: step.value for name in [*TABLE["limits"]][:-1] if (step := known.find(name)) is not None}
     largest = max(loads, key=lambda name: loads[name])
     limit, remedy, words = TABLE["limits"][largest if loads[largest] * accepted > 1 else "tail"]
-    first = {"accelerator_utilization": f"{{}} utilization, limited by {limit}"} | ({remedy: words} if remedy else {})
+    first = {"accelerator_utilization": f"{{}} utilization ({limit})"} | ({remedy: words} if remedy else {})
     return QUESTION._replace(headlines=((verb, {**first, **{name: parts[name] for name in parts if name not in first}}),))
 
 
