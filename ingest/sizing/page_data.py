@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
+from ingest.architecture.catalog_entries import entry_of
 from ingest.architecture.model_description import of_id
 from ingest.architecture.structure import Architecture
 from ingest.architecture.weight_table import usual_passes
@@ -59,8 +60,9 @@ def page_data(catalogs: Catalogs = (), read: Container[str] | None = None) -> di
         "architectures": {"ids": "|".join(one.id for one in made), "names": named, "patterns": placed, "numbers": numbers},
         "patterns": {name: [one.get(name) for one in met] for name in filled},
         "parts": [*patterns.parts],
-        # Those with a file of their own.
+        # Those with a file of their own; those with the weights of an entry, each with it.
         "structures": catalog.ids(Structure.kind),
+        "alike": {one.id: entry.id for one in made if (entry := entry_of(one, one.id, catalog)) and entry.id != one.id},
         "hash": catalog.content_hash(),
         "blind": [list(one) for level in BASES if (one := blind_error(level))],
     }
@@ -109,15 +111,13 @@ class _Writer:
         self.cited: set[str] = set()  # the sources met so far
 
     def record(self, record: Record) -> dict[str, Any]:
-        kept = {name: shape for name, shape in record.shapes.items() if self.read is None or name in self.read}
-        stated = {name: (shape, getattr(record, name)) for name, shape in kept.items()}
-        return {name: self.field(shape, item) for name, (shape, item) in stated.items() if item != shape.default}
+        shapes = [one for one in record.shapes.items() if self.read is None or one[0] in self.read]
+        return {name: self.field(shape, item) for name, shape in shapes if (item := getattr(record, name)) != shape.default}
 
     def field(self, shape: Shape, item: Any) -> Any:
         if isinstance(item, Mapping):
-            if shape.form in INNER:
-                return {name: self.record(one) for name, one in item.items()}
-            return {name: self.field(shape, one) for name, one in item.items()}
+            inner = shape.form in INNER
+            return {name: self.record(one) if inner else self.field(shape, one) for name, one in item.items()}
         if isinstance(item, Value):
             words = (item.unit, item.source, item.grade, item.where, item.note)
             found = self.words((item.value, *words, item.low, item.high), item.source)

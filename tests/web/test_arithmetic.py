@@ -337,12 +337,12 @@ def test_flips_of_a_small_site_are_where_asking_again_has_them(opened):
 
 @needs_chromium
 def test_a_job_without_progress_is_refused_as_the_rules_refuse_it(opened):
+    hold(opened, [("bw", {"model": "airoboros-7b", "gpu": "a100", "nodes": "8"})], CATALOG)  # as llama2-7b
     stuck = {"model": "llama3-405b", "node": "dgx-h100", "nodes": "125000"}
     (answer,) = opened.evaluate(ANSWERS, [["plan", stuck]])
     assert answer["error"] == planned(opened, stuck) == asked("plan", stuck, CATALOG)["error"]
     assert answer["error"].startswith("no progress: checkpoints and restarts would take ")
-    saves = {"gpus": "1000000", "gpu": "h100-sxm", "model": "llama3-405b"}  # of another tab
-    assert planned(opened, saves).startswith("no progress")
+    assert planned(opened, {"gpus": "1000000", "gpu": "h100-sxm", "model": "llama3-405b"}).startswith("no progress")
 
 
 @needs_chromium
