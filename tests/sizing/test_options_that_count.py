@@ -6,7 +6,7 @@ import pytest
 from conftest import table
 
 import ingest
-from ingest.engine.question import OF_MACHINE, arguments_of
+from ingest.engine.question import arguments_of
 from ingest.errors import IngestError
 
 TABLE = table("sizing/options_that_count.yaml")
@@ -27,7 +27,7 @@ MODES = [(command, mode) for command, modes in TABLE["modes"].items() for mode i
 @pytest.mark.parametrize(("command", "mode"), MODES)
 def test_set_of_what_counts_a_machine_is_its_option(command, mode):
     asked = TABLE["modes"][command][mode]
-    for name in OF_MACHINE & arguments_of(getattr(ingest, command)).keys():
+    for name in {"gpus", "nodes", "tensor_parallel", "pipeline_parallel"} & arguments_of(getattr(ingest, command)).keys():
         others = {other: value for other, value in asked.items() if other != name}
         value = asked.get(name, TABLE["values"][name])
         try:
