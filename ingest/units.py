@@ -381,10 +381,10 @@ def _in_parts(text: str) -> float:
 
 def _as_count(digits: str, suffix: str, unit: str) -> str:
     """What a count that is written as bytes probably means: 100G for 100GB tokens; empty for anything else."""
-    if unit not in (*BILLIONS, "1") or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
+    if unit not in ("token", "parameter") or suffix[-1:] != "B" or suffix[:-1] not in DECIMAL:
         return ""
     meant = f"{digits}{suffix[:-1] or 'B'}"
-    return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f}{'' if unit == '1' else f' {unit}s'}?"
+    return f"; did you mean '{meant}', {parse(meant, unit, ''):,.0f} {unit}s?"
 
 
 def _finite(number: float, written: object, unit: str, what: str) -> float:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -210,8 +211,11 @@ def section_of(keys: Sequence[str]) -> str:
     >>> section_of(("jobs", "vision", "checkpoint")), section_of(("datasets", "a", "growth")), section_of(())
     ('jobs.*.checkpoint', 'growth', '')
     """
-    named = ["*" if number == 1 and keys[0] in NAMED else key for number, key in enumerate(keys)]
-    return "growth" if named[-1:] == ["growth"] else ".".join(named)
+    return "growth" if [*keys[-1:]] == ["growth"] else _place(keys)
+
+
+def _place(keys: Sequence[str]) -> str:
+    return ".".join("*" if number == 1 and keys[0] in NAMED else key for number, key in enumerate(keys))
 
 
 def _meant(found: str, keys: Sequence[str], known: Sequence[str]) -> str:
@@ -350,7 +354,9 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
         try:
             number(instance, name, word)
         except UsageError as refused:
-            return named, str(refused).removeprefix(f"{name}: ") + _as_keys(named[-1:], instance)
+            said = str(refused).removeprefix(f"{name}: ") + _as_keys(named[-1:], instance)
+            beside = _beside(named, instance) if " is in B, expected 1" in said else ""
+            return named, f"{said}; did you mean '{beside}: {instance}'?" if beside else said
         return named, f"found {brief(instance)}, expected a number and its unit ({unit_of(name)})"
     if "propertyNames" in error.absolute_schema_path:
         keys = (*keys, str(instance))
@@ -363,6 +369,17 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
         except UsageError as refused:
             return keys, str(refused).removeprefix(": ")
     return keys, f"found {brief(instance)}, expected {_expected(rule, wanted)}{_as_keys(keys[-1:], instance)}"
+
+
+def _beside(keys: Sequence[str], found: str) -> str:
+    """The one key beside another that takes a value in its unit; empty where none does, or several."""
+    above, taking = _place(keys[:-1]), []
+    for path, quantity in _paths().items():
+        if quantity and path.rpartition(".")[0] == above:
+            with suppress(UsageError):
+                read_value(quantity, found)
+                taking.append(path.rpartition(".")[2])
+    return taking[0] if len(taking) == 1 else ""
 
 
 #: key -> a text that people write there, and the keys and values that they mean
