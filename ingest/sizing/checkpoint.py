@@ -385,6 +385,7 @@ def saved_checkpoints(
             base = solve("checkpoint_weights_bytes", {"saved_parameters": frozen.value, "weight_bytes_per_parameter": each})
             yield from messages([finding("W120", {}, {"saved": "adapters"}, base=display(base, "B", binary=False))])
 
+    computed = partial(computed_in, saved, card, options.get("gpus"), kind, catalog)
     return SavedCheckpoints(
         known,
         sized,
@@ -397,7 +398,7 @@ def saved_checkpoints(
         tuple(one.id for one in rated),
         groups,
         files,
-        str if width in ("fp8", "fp4") or gpu is None else partial(computed_in, saved, card, options.get("gpus"), catalog),
+        str if width in ("fp8", "fp4") or gpu is None else computed,
         unmet,
         Later(cautions),
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ingest.architecture.catalog_entries import at_length, taken_for
 from ingest.architecture.structure import is_numbers
-from ingest.catalog.records import Gpu, Model, Node, Protocol, Rate, Scaling, Storage
+from ingest.catalog.records import Gpu, Model, Node, Optimizer, Protocol, Rate, Scaling, Storage
 from ingest.catalog.store import Catalog
 from ingest.engine.messages import Message, Option
 from ingest.engine.registry import check_value, solve
@@ -192,10 +192,12 @@ def _largest_runs(rates: PublishedRates, protocol: str | None) -> dict[str, dict
     return found
 
 
-def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, catalog: Catalog) -> str:
+def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, states: Optimizer, catalog: Catalog) -> str:
     """The precision in which runs of a model compute on GPUs, as words for a title, where they keep their weights in another:
-    what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere."""
-    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if model and gpu else ""
+    what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere, and where adapters are trained of a
+    model whose published runs train all."""
+    alike = model is not None and (not states.adapters or model.optimizer == states.id)
+    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if alike and gpu else ""
     return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
 
 

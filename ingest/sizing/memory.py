@@ -387,7 +387,7 @@ def memory(
     answer = Answer(
         question,
         f"{'Memory' if step else 'Model states'} of {size.name} on {machines}: {keeping}; ZeRO-{stage}, offload {offload}"
-        + (computed_in(size.entry, card, count, catalog) if gpu or node else ""),
+        + (computed_in(size.entry, card, count, states, catalog) if gpu or node else ""),
         chosen_words(words),
         known,
         results,

@@ -238,6 +238,7 @@ def train(
     card, node = machine_of(gpu, asked["node"], catalog, trains=True)
     rate = saved = None
     kept = settings
+    few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if "gpu_hours" not in fixed:
         rating = {name: asked[name] for name in defaults_in(EvidenceOptions)}
         rating |= {"model": model, "gpu": gpu, "node": asked["node"], "batch_tokens": batch_of(fixed)}
@@ -246,7 +247,7 @@ def train(
             rating["nodes"] = math.ceil(fixed["gpus"] / each.value)
             if fixed["gpus"] < each.value:
                 rating["gpus_per_node"] = fixed["gpus"]
-        rate = _down_to_bf16(_over_phases(rate_basis_of(job_of(set=settings, **rating), catalog)), catalog)
+        rate = _down_to_bf16(_over_phases(rate_basis_of(job_of(set=settings, **rating), catalog)), catalog, bool(few))
         if "training_tokens" in fixed and "tokens_per_sample" not in rate.known:
             name = rate.model.id if rate.model is not None else "the model"
             raise option_error("tokens", f": a sample of {name} is not counted in tokens, expected --samples N")
@@ -256,7 +257,6 @@ def train(
             raise option_error("samples", f": one sample of {rate.model.id} is one token, {why}")
     lossless = bool({"goodput", "gpu_hours", "total_overhead"} & fixed.keys())
     beside = preference_inputs(asked["algorithm"], False, rate.model if rate is not None else None, settings)
-    few = asked["frozen"] or (asked["optimizer"] and catalog.get(Optimizer, asked["optimizer"]).adapters)
     if not lossless or (rate is not None and few):
         saving = {name: asked[name] for name in defaults_in(SavingOptions)}
         saving |= {
@@ -286,7 +286,7 @@ def train(
     mode = asked["mode"]
     words = {"model": (run.model, True), "gpu": (run.gpu and run.gpu.id, True), "mode": (mode, mode != USUAL_MODE)}
     if rate is not None:
-        words["precision"] = (rate.precision, rate.job.precision is not None)
+        words["precision"] = (rate.precision, asked["precision"] is not None)
         words["basis"] = (rate.level.basis, rate.job.basis != "auto")
         words["algorithm"] = (asked["algorithm"], True)
     chosen = chosen_words({name: one for name, one in words.items() if one[0] is not None})
@@ -382,8 +382,11 @@ def _over_phases(rate: RateBasis) -> RateBasis:
     return rate._replace(level=first._replace(given={**first.given, RATE: mean}, warnings=lines))
 
 
-def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> RateBasis:
-    """The rate of a run in fewer bits that nobody asked for: its range down to that in bf16, and how much longer bf16 takes."""
+def _down_to_bf16(rate: RateBasis, catalog: Catalog, few: bool) -> RateBasis:
+    """The rate of a run in fewer bits that nobody asked for: its range down to that in bf16, and how much longer bf16 takes.
+
+    A run that trains `few` parameters computes in bf16: what is published in fewer bits trains all.
+    """
     job, first = rate.job, rate.level
     if job.precision is not None or rate.ladder.own is not None or rate.precision not in ("fp8", "fp4"):
         return rate
@@ -391,6 +394,8 @@ def _down_to_bf16(rate: RateBasis, catalog: Catalog) -> RateBasis:
         wide = _over_phases(rate_basis_of(revised(job, precision="bf16", basis="auto"), catalog))
     except IngestError:
         return rate
+    if few:
+        return wide
     own, other = (float(Quantities(one.known).value(RATE)) for one in (rate, wide))
     name = RATE if RATE in first.given else UTILIZATION
     item = first.given[name]

@@ -198,3 +198,8 @@ def test_a_run_that_trains_adapters_computes_two_thirds():
     # The work of a model that is such a run is its own, and so is a rate that is given.
     assert rate("llama3-70b-lora") == pytest.approx(rate("llama3-70b-lora", optimizer="lora"))
     assert rate("llama3-8b", optimizer="lora", samples_per_second=2)[0] == 2 * 8192
+    # Libraries compute adapters in bf16, which is the default where no such run in fewer bits is published.
+    assert rate("llama3-8b", optimizer="lora", precision=None) == rate("llama3-8b", optimizer="lora")
+    assert rate("llama3-70b-lora", precision=None) > rate("llama3-70b-lora")
+    titles = [ingest.memory("llama3-8b", gpu="h100", recipe=one).title for one in ("qlora", "zero-16")]
+    assert ["computed in fp8" in title for title in titles] == [False, True]
