@@ -87,6 +87,17 @@ def refuse_output(identity: Identity) -> None:
         raise UsageError(f"-o: '{_outputs[identity]}' is also read; expected another file")
 
 
+def refuse_named(words: Iterable[object]) -> None:
+    """Refuse a file that the words of a command name beside its outputs, even one that it does not come to read.
+
+    Raises UsageError: the command that runs would replace it.
+    """
+    for word in words:
+        with contextlib.suppress(OSError, ValueError):
+            if _outputs and isinstance(word, (str, Path)):
+                refuse_output(identity_of(os.stat(word)))
+
+
 #: Of a site file that is being read: its own folder, and what else may be read; None where the user names each file.
 _confined: ContextVar[tuple[str, tuple[str, ...]] | None] = ContextVar("confined", default=None)
 

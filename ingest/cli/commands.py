@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from functools import cache, partial
 from io import StringIO
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ from ingest.engine.messages import option_error
 from ingest.engine.question import arguments_of
 from ingest.engine.result import envelope
 from ingest.errors import IngestError, RequirementNotMet, UsageError, in_one_line
-from ingest.files import write_whole
+from ingest.files import refuse_named, write_whole
 from ingest.reports.page import FORMATS, SUFFIXES
 from ingest.reports.pages import page_for
 from ingest.sizing.dataset import USUAL_FORMATS
@@ -443,6 +444,8 @@ def command(name: str) -> click.Command:
 
     def run(**options: Any) -> None:
         function = _function(name)
+        named = [value if isinstance(value, (list, tuple)) else [value] for one, value in options.items() if one != "output"]
+        refuse_named(chain.from_iterable(named))
         if asked.run is not None:
             asked.run(function, **options)
         else:

@@ -40,7 +40,7 @@ from ingest.version import __version__
 MOST_OTHERS = 3
 #: A refusal without a hint of the value of an option, of a name, or of a word that is no file.
 _REFUSED = re.compile(
-    "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set|--output:) '([^']+)'"
+    "(?:(--[a-z-]+)[: ].*|.*)(?:(?:found|unknown [a-z]+|data set|--output:) '([^']*[^' ][^']*)'"
     "(?:, expected (?:one |a finite)| is not| ends in ''|, nearest|;)"
     "|^'?([^':]+)'?(?:, expected one of|: no such file|: cannot be read| is no listed node)).*"
 )

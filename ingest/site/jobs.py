@@ -248,8 +248,11 @@ class SiteJob:
         mixed = mixed_bytes_of(self.data, job.get("tokens_per_sample")) if self.data is not None else None
         if mixed is not None:
             numbers.setdefault("sample_bytes", Input(mixed, origin="user"))
-        if "data_sample_bytes" in given and given["data_sample_bytes"].origin == "user":
-            numbers.setdefault("sample_bytes", given["data_sample_bytes"])
+        each = given.get("data_sample_bytes")
+        # What another reader of a model's data set says of its samples is none of this job's business.
+        others = self.site.readers[job["data"]].values() if each is not None else ()
+        if each is not None and each.origin == "user" and all(one.get("sample_bytes") is not each for one in others):
+            numbers.setdefault("sample_bytes", each)
         stated = numbers.get("sample_bytes")
         model = model_of(job, self.catalog)
         if stated is not None and "sample_bytes" in job:

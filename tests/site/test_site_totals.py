@@ -238,6 +238,11 @@ def test_a_job_removed_makes_no_data_set_larger():
     held = exact(planned(data), "R-LOAD-01")
     alone = {**data, "jobs": {"b": data["jobs"].pop("b")}}
     assert held == exact(planned(data), "R-LOAD-01") > exact(planned(alone), "R-LOAD-01")
+    # What it says of its samples is not what another job reads: a larger data set is cached less, no job reads less.
+    data["jobs"] = {"a": {**data["jobs"]["a"], "model": "deepcam"}}
+    most = exact(planned(data), "R-READ-02")
+    data["jobs"]["b"] = alone["jobs"]["b"] | {"sample_bytes": 4_205_000}
+    assert exact(planned(data), "R-READ-02") >= most
 
 
 def test_exports_add_to_refreshes():

@@ -363,7 +363,8 @@ def _load(name: str, jobs: Sequence[Mapping[str, Any]], shared: Mapping[str, Any
     if not metadata and not all(bins):
         remarks.append("no histogram of latencies in the result")
     shares = [share for one in bins for share, *_ in one if LEAST_BIN < share < 1]
-    logs = sorted(Path(path).with_suffix(LOGS).glob(f"{name}_bw.*.log*"))
+    # The name is that of a result: a pattern of it would match others.
+    logs = sorted(one for one in Path(path).with_suffix(LOGS).glob("*_bw.*.log*") if one.name.startswith(f"{name}_bw."))
     return Observed(
         name=name,
         operation="read and write" if mixed else metadata or direction,
