@@ -253,6 +253,10 @@ class _Lines:
             [place for place, one in enumerate(self.lines) if self.needs[place] == need and one.requirement.conditions.clients]
             for need in (READ_NEED, WRITE_NEED)
         )
+        #: Rates of several clusters, none of which needs more today than its nodes draw: once one does, that limits the line.
+        unlimited = {place for place, one in enumerate(self.lines) if one.most is None or one.most.name == "taking_bandwidth"}
+        rates = {place for place in unlimited if self.lines[place].requirement.unit == "B/s"}
+        self.shared = rates if len(plan.rows["clusters"]) > 1 else set[int]()
         self.sizes = {place: io_size_of(self.lines[place].requirement.conditions) or math.nan for place in self.reading}
         reads = (read[:2] for place in self.reading for read in self.lines[place].reads)
         ends = [
@@ -522,7 +526,7 @@ def _turned(one: SiteInput, lines: _Lines, held: Sequence[Carried]) -> Iterator[
         layer = next(layer for layer, kept, turned in rows if kept != turned)
         name = item.system.name, lines.names[item.line], layer.layer.name, one.name, unit_of(one.steps[0].name)
         flip = Flip(*name, one.value, item.turned, whole, before, after, one.low, one.high)
-        if suspect[int(lines.needs[item.line] not in STORED)][at]:
+        if suspect[int(lines.needs[item.line] not in STORED)][at] or item.line in lines.shared:
             yield Suspect(one, flip, *sides[at])
         else:
             yield flip

@@ -163,7 +163,7 @@ class Again:
         """
         found, alike = list[Suspect](), dict[tuple[str, bool], set[str]]()
         machine = dict[tuple[str, bool], Need]()
-        for row in sorted(suspects, key=lambda row: -row.flip.distance):
+        for row in sorted(suspects, key=lambda row: -abs(row.behind - row.flip.value)):
             side = row.flip.input, row.flip.flips_at > row.flip.value
             known, line = alike.setdefault(side, set()), row.flip.requirement
             if line not in known and (again := self.at(row.one, row.behind)) is not None:
