@@ -263,13 +263,12 @@ def _add(name: str, site: Site, catalog: Catalog, rows: dict[str, QuantityRow], 
     known = Quantities({quantity: described[key] for key, quantity in OWN.items() if key in described}, name)
     if (mix := sizes_in(site, name)) is not None:
         known.give({ours: mix.given[theirs] for theirs, ours in OF_SIZES.items() if theirs in mix.given})
-    readers = site.readers.get(name, {}).values()
-    stated = [job["sample_bytes"] for job in readers if "sample_bytes" in job]
+    stated = [job["sample_bytes"] for job in site.readers.get(name, {}).values() if "sample_bytes" in job]
     if "model" in described and stated:
-        # Of a model's data set, whoever reads it says how large its samples are; who says nothing reads those of the model.
+        # A model's data set holds its own samples, or the largest that a job says it reads of it.
         with site.blaming((*keys, "model")):
             own = encoding_of(catalog.get(Model, described["model"]), described.get("encoding")).get("sample_bytes")
-        if own is not None and len(stated) < len(readers):
+        if own is not None:
             stated.append(from_catalog(own))
         known.give_default("data_sample_bytes", max(stated, key=lambda size: size.value))
     rows[name] = QuantityRow(name, {"of": _size(keys, described, known, site, catalog, rows)}, known)

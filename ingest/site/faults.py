@@ -289,7 +289,8 @@ def _of_growth(keys: Keys, growth: object) -> Iterator[Fault]:
     if not isinstance(growth, Mapping):
         return
     if [*growth] == ["every"]:
-        yield Fault((*keys, "every"), "found a period alone, expected what grows in it with it")
+        growing = ("capacity", "add", "bandwidth", "parameters")
+        yield Fault(keys, "found a period alone (`every`), expected what grows in it with it", growing)
     if "add" in growth and "capacity" in growth:
         yield Fault((*keys, "add"), "the growth is already given by `capacity`, expected one of them")
     for key in ("add", "parameters"):

@@ -232,12 +232,12 @@ def test_data_sets_are_loaded_and_prepared_in_time():
 
 
 def test_a_job_removed_makes_no_data_set_larger():
-    """Where one job states a sample and another reads those of the model, the larger ones are held."""
+    """The samples of the model are held, or the larger ones that a job states."""
     data = site(a={"model": "resnet50", "data": "d"}, b=SLOW | {"sample_bytes": 2_764_000, "data": "d"})
     data["datasets"] = {"d": {"model": "cosmoflow"}}
     held = exact(planned(data), "R-LOAD-01")
     alone = {**data, "jobs": {"b": data["jobs"].pop("b")}}
-    assert held == exact(planned(data), "R-LOAD-01") > exact(planned(alone), "R-LOAD-01")
+    assert held == exact(planned(data), "R-LOAD-01") == exact(planned(alone), "R-LOAD-01")
     # What it says of its samples is not what another job reads: a larger data set is cached less, no job reads less.
     data["jobs"] = {"a": {**data["jobs"]["a"], "model": "deepcam"}}
     most = exact(planned(data), "R-READ-02")
