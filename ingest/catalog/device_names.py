@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -35,8 +35,10 @@ _JOINED = (
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
 #: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
+_MARKS = r"[|\"'`\[\]{}();:,=<>\\]+|\s{2,}|\s(?:and|or|vs|[-–—+&])\s|/"  # between the parts of a line, and the devices of a list
+_PCI = {"10de": "nvidia", "1002": "amd", "1da3": "habana", "8086": "intel", "19e5": "huawei"}
 _REMARK = r" ?[(\[|@;,]| - | --|\. | gpu \d| (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
-_TELLING = r"\b(?:nvl|pcie|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
+_TELLING = r"\b(?:nvl|pcie(?! (?:gen|x?\d|link|leg))|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
@@ -57,6 +59,7 @@ _BESIDE = (
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
             "grid", "r", "tm", "mem", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
+MOST_PARTS = 24  # of a line that are read
 MOST_WAYS = 8  # that a name may offer: features of a constraint, or products of one die
 _MAKERS = {"amd", "aws", "google", "huawei", "intel", "nvidia"}
 
@@ -145,20 +148,23 @@ def labelled(name: str) -> bool:
     return unwrapped(name, _LABELS) != unwrapped(name, ())
 
 
-def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
-    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
+def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, whole: bool = True) -> Meaning:
+    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling.
+
+    Of a part of a name, that is not `whole`, neither parts nor names that are spelt alike are sought.
+    """
     # What a label of a cluster does not state is open; a driver would state it.
     label = labelled(name)
     if same and not label:
         return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if 1 < len(ways := re.split(r" / | ?\| ?| \+ ", inner)) <= MOST_WAYS:
-        each = [meaning(f"gpu:{one}" if label else one, known) for one in ways]
+    if 1 < len(ways := re.split(r" ?/ ?| ?\| ?| \+ ", inner)) <= MOST_WAYS:
+        each = [meaning(f"gpu:{one}" if label else one, known, whole=False) for one in ways]
         if all(one.entry or one.possible for one in each):
             found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
             return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
     for term in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
-        if (asked := meaning(f"gpu:{term}", known)).entry or asked.possible:
+        if (asked := meaning(f"gpu:{term}", known, whole=False)).entry or asked.possible:
             return asked
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
@@ -174,8 +180,9 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     exact: list[Pattern] = []
     possible: list[str] = []
     near: dict[str, int] = {}
+    read = [word for word in words if word.endswith("mib")]
     for one in known:
-        said = {_label(word, one.known) for word in words}
+        said = {_label(word, one.known) for word in words} if read else {*words}
         shared, named = said & one.needed, said - _MAKERS
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
@@ -198,22 +205,51 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         most = max((len(one.needed) for one in boards), default=0)
         possible, best, part = [one.entry for one in boards if len(one.needed) == most] or possible, [], True
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
+    parts = _in_parts(name, known, label) if not found and not part and whole else Meaning()
+    if parts.entry or parts.possible:
+        return parts
     # Behind a name that says nothing otherwise, a remark: of what is used and what there is of memory, the larger holds.
     if not found and not part and (remark := re.search(_REMARK, inner)) and remark.start():
-        rest = inner[remark.start() :]
-        held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
-        head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), *map("".join, held[-1:])]), known)
-        listed = re.match(r" ?[,;] ?([a-z].*)", rest)
-        tail = meaning(listed[1], known) if listed else Meaning()
-        if several := {tail.entry, *tail.possible} - {head.entry, *head.possible, ""}:  # devices, and no remark
-            return Meaning("", tuple(sorted(several | {head.entry, *head.possible} - {""})))
+        head = meaning(_with_remark(inner[: remark.start()], inner[remark.start() :]), known, whole=False)
         if head.entry or head.possible:
             return head
-    if not found and not near:
+    if not found and not near and whole:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
     sole = len(found) == 1 and bool(same or best) and not part and not cut
     return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
+
+
+def _with_remark(name: str, rest: str) -> str:
+    """A name with what a remark tells of the device: its form, and the largest size."""
+    held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
+    return " ".join([name, *re.findall(_TELLING, rest), *map("".join, held[-1:])])
+
+
+def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
+    """What the parts of a line name, between its marks: one device, or all of several."""
+    line = name.lower()
+    models = {frozenset(word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)) for one in known} - {frozenset()}
+    parts = [one.strip() for one in re.split(_MARKS, line) if one.strip()]
+    naming = [one for one in parts if any(model <= {*words_of(one)} for model in models)][:MOST_PARTS]
+    each = [(one, meaning(f"gpu:{one}" if label else one, known, whole=False)) for one in naming]
+    told = [(one, {found.entry, *found.possible} - {""}) for one, found in each]
+    if not all(found for _, found in told):  # one of several that is not told: no list of the others
+        return Meaning()
+    # Two letters alone, as `P4`, name a card in a list of cards; elsewhere they are a state, or a column.
+    told = told if len(parts) == len(told) > 1 else [(one, found) for one, found in told if len(one) > 2]
+    if not told:
+        if any(model <= {*words_of(line)} for model in models if "pci" not in model):
+            return Meaning()
+        ids = re.findall(rf"\b({'|'.join(_PCI)}):([0-9a-f]{{4}})\b", line)
+        return meaning(f"{_PCI[ids[-1][0]]} pci {ids[-1][1]}", known, whole=False) if ids else Meaning()
+    common = set.intersection(*(found for _, found in told))
+    if not common:
+        return Meaning("", tuple(dict.fromkeys(entry for _, found in told for entry in sorted(found))))
+    first = max((one for one, _ in told), key=len)
+    full = meaning(_with_remark(first, line.replace(first, " ")), known, whole=False)
+    left = tuple(sorted(common & {full.entry, *full.possible}))
+    return Meaning(left[0]) if len(left) == 1 and not full.slice else Meaning("", left, (), full.slice)
 
 
 def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
@@ -222,14 +258,17 @@ def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
 
     ranks: dict[str, int] = {}
     makers = _MAKERS & {*words}
+    among = [one for one in known if makers <= one.known]
+    spelt = sorted({word for one in among for word in one.needed})
     told = [one for one in words if re.search(r"[a-z]\d|\d[a-z]|\d{3}", one) and not re.fullmatch(f"{_MEMORY}|{_VERSION}", one)]
-    for one in (one for one in known if makers <= one.known):
-        for word in told:
-            # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
-            others = [other for other in one.needed if other.isdecimal() == word.isdecimal()]
-            if found := difflib.get_close_matches(word, others, 1, 0.75):
-                rank = round(100 * difflib.SequenceMatcher(None, word, found[0]).ratio())
-                ranks[one.entry] = max(ranks.get(one.entry, 0), rank + 100 * len({*words} & one.known))
+    for word in told:
+        # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
+        others = [other for other in spelt if other.isdecimal() == word.isdecimal()]
+        close = difflib.get_close_matches(word, others, len(others) + 1, 0.75)
+        alike = {other: round(100 * difflib.SequenceMatcher(None, word, other).ratio()) for other in close}
+        for one in among:
+            if rates := [alike[other] for other in one.needed if other in alike]:
+                ranks[one.entry] = max(ranks.get(one.entry, 0), max(rates) + 100 * len({*words} & one.known))
     return ranks
 
 
