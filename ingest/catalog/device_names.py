@@ -42,7 +42,7 @@ _TELLING = r"\b(?:nvl|pcie(?! (?:gen|x?\d|link|leg))|sxm\d?|laptop|mobile|max-q|
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shared(?! (?:mem|cpu|sys))|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
@@ -155,9 +155,11 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
     """
     # What a label of a cluster does not state is open; a driver would state it.
     label = labelled(name)
-    if same and not label:
-        return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
+    if same and not label:
+        own = {*words_of(inner)}
+        several = dict.fromkeys((*same, *(one.entry for one in known if one.needed <= own <= one.known)))
+        return Meaning(same[0]) if len(several) == 1 else Meaning("", tuple(several))
     if 1 < len(ways := re.split(r" ?/ ?| ?\| ?| \+ ", inner)) <= MOST_WAYS:
         each = [meaning(f"gpu:{one}" if label else one, known, whole=False) for one in ways]
         if all(one.entry or one.possible for one in each):
