@@ -42,7 +42,7 @@ _TELLING = r"\b(?:nvl|pcie(?! (?:gen|x?\d|link|leg))|sxm\d?|laptop|mobile|max-q|
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shared(?! (?:mem|cpu|sys))|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
+_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|mxgpu|shared(?! (?:mem|cpu|sys))|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
 #: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
 _INSTANCE = (
     r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
@@ -188,7 +188,7 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
         shared, named = said & one.needed, said - _MAKERS
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
-        if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
+        if not one.needed <= said and all(word.isalpha() or re.fullmatch(f"{_SIZE}|{_VERSION}", word) for word in shared):
             continue
         if not said <= one.known:
             if all(re.fullmatch(_VERSION, word) for word in said & one.known):
@@ -224,8 +224,12 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
 
 def _with_remark(name: str, rest: str) -> str:
     """A name with what a remark tells of the device: its form, and the largest size."""
-    held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
-    return " ".join([name, *re.findall(_TELLING, rest), *map("".join, held[-1:])])
+    held = []
+    for whole, part, unit in re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b", rest):
+        scale = 1024 if unit.startswith("g") else 1
+        size = math.floor(scale * float(f"{whole}{part}"))
+        held.append((size, f"{size}mib" if part else f"{whole}{unit}"))
+    return " ".join([name, *re.findall(_TELLING, rest), *(size for _, size in sorted(held)[-1:])])
 
 
 def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
@@ -289,6 +293,8 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     formed = re.fullmatch(_INSTANCE, inner) or (node and not re.match("nvidia|amd|tesla", inner))  # those are cards
     sized = re.sub(r"[._-](\d{2,3})(?=x\d{1,2}$)", r" \1gb ", inner)  # hgx-a100-80x4
+    if total := re.fullmatch(r"(.+)x(\d{1,2})[._-](\d{2,4})gb", inner):  # gpu-h100x8-640gb
+        sized = f"{total[1]}x{total[2]} {int(total[3]) // int(total[2])}gb"
     parts = words_of(re.sub(_BESIDE, " ", sized)) if formed else []
     pairs = zip(["", *parts], parts, strict=False)  # a letter or figure alone is part of the word before it: `gaudi 3`
     kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]
