@@ -249,7 +249,7 @@ def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
             return Meaning()
         ids = re.findall(rf"\b({'|'.join(_PCI)}):([0-9a-f]{{4}})\b", line)
         return meaning(f"{_PCI[ids[-1][0]]} pci {ids[-1][1]}", known, whole=False) if ids else Meaning()
-    common = set.intersection(*(found for _, found in told))
+    common = {one for one in told[0][1] if all(one in found for _, found in told)}
     if not common:
         return Meaning("", tuple(dict.fromkeys(entry for _, found in told for entry in sorted(found))))
     first = max((one for one, _ in told), key=len)
