@@ -57,7 +57,7 @@ _BESIDE = (
 )
 #: Words that tell nothing of a device.
 _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "mem", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
+            "grid", "r", "tm", "mem", "vram", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
 MOST_PARTS = 24  # of a line that are read
 MOST_WAYS = 8  # that a name may offer: features of a constraint, or products of one die
@@ -225,7 +225,7 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
 def _with_remark(name: str, rest: str) -> str:
     """A name with what a remark tells of the device: its form, and the largest size."""
     held = []
-    for whole, part, unit in re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b", rest):
+    for whole, part, unit in re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
         scale = 1024 if unit.startswith("g") else 1
         size = math.floor(scale * float(f"{whole}{part}"))
         held.append((size, f"{size}mib" if part else f"{whole}{unit}"))
@@ -238,7 +238,7 @@ def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
     models = {frozenset(word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)) for one in known} - {frozenset()}
     parts = [one.strip() for one in re.split(_MARKS, line) if one.strip()]
     naming = [one for one in parts if any(model <= {*words_of(one)} for model in models)][:MOST_PARTS]
-    each = [(one, meaning(f"gpu:{one}" if label else one, known, whole=False)) for one in naming]
+    each = [(one, meaning("gpu:" * label + one, known, whole=False)) for one in naming]
     told = [(one, {found.entry, *found.possible} - {""}) for one, found in each]
     if not all(found for _, found in told):  # one of several that is not told: no list of the others
         return Meaning()
@@ -253,7 +253,7 @@ def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
     if not common:
         return Meaning("", tuple(dict.fromkeys(entry for _, found in told for entry in sorted(found))))
     first = max((one for one, _ in told), key=len)
-    full = meaning(_with_remark(first, line.replace(first, " ")), known, whole=False)
+    full = meaning("gpu:" * label + _with_remark(first, line.replace(first, " ")), known, whole=False)
     left = tuple(sorted(common & {full.entry, *full.possible}))
     return Meaning(left[0]) if len(left) == 1 and not full.slice else Meaning("", left, (), full.slice)
 

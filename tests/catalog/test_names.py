@@ -14,7 +14,7 @@ from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS, UNKNOWN, OUTSIDE, PROVIDERS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
-SEVERAL = re.compile("pci|titan|volta|v100l?|nvidia|aldebaran|910b?|xe9680l?|xe97[18]\\d|xd6[78].|sr680a|821ge|8125gs")
+SEVERAL = re.compile("pci|titan|volta|v100l?|nvidia|aldebaran|910b?|sienna|navy|dimgrey|xe9680l?|xe97[18]\\d|xd6[78].|sr680a|821ge|8125gs")
 
 
 @pytest.mark.parametrize(
