@@ -35,9 +35,9 @@ _JOINED = (
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
 #: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
-_MARKS = r"[|\"'`\[\]{}();:,=<>\\]+|\s{2,}|\s(?:and|or|vs|[-–—+&])\s|/"  # between the parts of a line, and the devices of a list
+_MARKS = r"[|\"'`\[\]{}();:,=<>\\]+|\s{2,}|\s(?:and|or|vs|[-–—+]+)\s|[/&@!]|\. | --"  # between the parts of a line, and the devices of a list
+_MARKS += r"|\s(?=gpu \d)|\s(?=(?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b)"
 _PCI = {"10de": "nvidia", "1002": "amd", "1da3": "habana", "8086": "intel", "19e5": "huawei"}
-_REMARK = r" ?[(\[|@;,]| - | --|\. | gpu \d| (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
 _TELLING = r"\b(?:nvl|pcie(?! (?:gen|x?\d|link|leg))|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
@@ -60,7 +60,6 @@ _FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", 
             "grid", "r", "tm", "mem", "vram", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
 MOST_PARTS = 24  # of a line that are read
-MOST_WAYS = 8  # that a name may offer: features of a constraint, or products of one die
 _MAKERS = {"amd", "aws", "google", "huawei", "intel", "nvidia"}
 
 
@@ -126,7 +125,7 @@ def words_of(name: str) -> list[str]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
             if size:
                 words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
-            elif part not in _FILLING and not re.fullmatch(r"\d{1,3}x", part):
+            elif part not in _FILLING and (words[-1:] == ["tpu"] or not re.fullmatch(r"\d{1,3}x", part)):  # tpu7x, and 8x
                 words.append(part)
     return words
 
@@ -160,14 +159,8 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
         own = {*words_of(inner)}
         several = dict.fromkeys((*same, *(one.entry for one in known if one.needed <= own <= one.known)))
         return Meaning(same[0]) if len(several) == 1 else Meaning("", tuple(several))
-    if 1 < len(ways := re.split(r" ?/ ?| ?\| ?| \+ ", inner)) <= MOST_WAYS:
-        each = [meaning(f"gpu:{one}" if label else one, known, whole=False) for one in ways]
-        if all(one.entry or one.possible for one in each):
-            found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
-            return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
-    for term in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
-        if (asked := meaning(f"gpu:{term}", known, whole=False)).entry or asked.possible:
-            return asked
+    if whole and re.search(r"[/|+&]", inner) and ((parts := _in_parts(inner, known, label)).entry or parts.possible):
+        return parts  # products of one die, or features of a constraint
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
@@ -207,14 +200,9 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
         most = max((len(one.needed) for one in boards), default=0)
         possible, best, part = [one.entry for one in boards if len(one.needed) == most] or possible, [], True
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
-    parts = _in_parts(name, known, label) if not found and not part and whole else Meaning()
+    parts = _in_parts(inner if label else name, known, label) if not found and not part and whole else Meaning()
     if parts.entry or parts.possible:
         return parts
-    # Behind a name that says nothing otherwise, a remark: of what is used and what there is of memory, the larger holds.
-    if not found and not part and (remark := re.search(_REMARK, inner)) and remark.start():
-        head = meaning(_with_remark(inner[: remark.start()], inner[remark.start() :]), known, whole=False)
-        if head.entry or head.possible:
-            return head
     if not found and not near and whole:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
@@ -225,7 +213,8 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
 def _with_remark(name: str, rest: str) -> str:
     """A name with what a remark tells of the device: its form, and the largest size."""
     held = []
-    for whole, part, unit in re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
+    keyed = [(size, "", unit) for unit, size in re.findall(r"_(gb|gib|mb|mib)\W+(\d+)", rest)]
+    for whole, part, unit in keyed + re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
         scale = 1024 if unit.startswith("g") else 1
         size = math.floor(scale * float(f"{whole}{part}"))
         held.append((size, f"{size}mib" if part else f"{whole}{unit}"))
@@ -235,6 +224,7 @@ def _with_remark(name: str, rest: str) -> str:
 def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
     """What the parts of a line name, between its marks: one device, or all of several."""
     line = name.lower()
+    label = label or re.search(r"\dx?large|gpu-\d+g|standard_n", line) is not None  # what an instance has is its own
     models = {frozenset(word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)) for one in known} - {frozenset()}
     parts = [one.strip() for one in re.split(_MARKS, line) if one.strip()]
     naming = [one for one in parts if any(model <= {*words_of(one)} for model in models)][:MOST_PARTS]
@@ -254,7 +244,7 @@ def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
         return Meaning("", tuple(dict.fromkeys(entry for _, found in told for entry in sorted(found))))
     first = max((one for one, _ in told), key=len)
     full = meaning("gpu:" * label + _with_remark(first, line.replace(first, " ")), known, whole=False)
-    left = tuple(sorted(common & {full.entry, *full.possible}))
+    left = tuple(sorted({full.entry, *full.possible} - {""} if len(told) == 1 else common & {full.entry, *full.possible}))
     return Meaning(left[0]) if len(left) == 1 and not full.slice else Meaning("", left, (), full.slice)
 
 
