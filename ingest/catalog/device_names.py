@@ -35,8 +35,8 @@ _JOINED = (
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
 #: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
-_MARKS = r"[|\"'`\[\]{}();:,=<>\\]+|\s{2,}|\s(?:and|or|vs|[-–—+]+)\s|[/&@!]|\. | --"  # between the parts of a line, and the devices of a list
-_MARKS += r"|\s(?=gpu \d)|\s(?=(?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b)"
+_MARKS = r"\\n|[|\"'`\[\]{}();:,=<>\\]+|\s{2,}|\s(?:and|or|vs|[-–—+]+)\s|[/&@!]|\. | --"  # between the parts of a line, and the devices of a list
+_MARKS += r"|\s(?=gpu \d)|\s(?=[a-z]\w+(?:\(\w+\))?:)|\s(?=(?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b)"
 _PCI = {"10de": "nvidia", "1002": "amd", "1da3": "habana", "8086": "intel", "19e5": "huawei"}
 _TELLING = r"\b(?:nvl|pcie(?! (?:gen|x?\d|link|leg))|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
@@ -159,7 +159,8 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
         own = {*words_of(inner)}
         several = dict.fromkeys((*same, *(one.entry for one in known if one.needed <= own <= one.known)))
         return Meaning(same[0]) if len(several) == 1 else Meaning("", tuple(several))
-    if whole and re.search(r"[/|+&]", inner) and ((parts := _in_parts(inner, known, label)).entry or parts.possible):
+    listed = name if len(re.findall(r"[gn]pu:\d*[a-z]", name.lower())) > 1 else inner if re.search(r"[/|+&]", inner) else ""
+    if whole and listed and ((parts := _in_parts(listed, known, label)).entry or parts.possible):
         return parts  # products of one die, or features of a constraint
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
@@ -213,6 +214,7 @@ def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, 
 def _with_remark(name: str, rest: str) -> str:
     """A name with what a remark tells of the device: its form, and the largest size."""
     held = []
+    rest = re.sub(r"\b(?:system|host|cpu|ram|disk|ssd)\b[\w ]*[:=]? ?\d[\d.]* ?gi?b\b", "", rest)  # of the host
     keyed = [(size, "", unit) for unit, size in re.findall(r"_(gb|gib|mb|mib)\W+(\d+)", rest)]
     for whole, part, unit in keyed + re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
         scale = 1024 if unit.startswith("g") else 1
@@ -224,7 +226,7 @@ def _with_remark(name: str, rest: str) -> str:
 def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
     """What the parts of a line name, between its marks: one device, or all of several."""
     line = name.lower()
-    label = label or re.search(r"\dx?large|gpu-\d+g|standard_n", line) is not None  # what an instance has is its own
+    label = label or re.search(r"\dx?large|gpu-\d+g|standard_n|[gn]pu:\d*[a-z]", line) is not None  # an instance or a cluster has its own
     models = {frozenset(word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)) for one in known} - {frozenset()}
     parts = [one.strip() for one in re.split(_MARKS, line) if one.strip()]
     naming = [one for one in parts if any(model <= {*words_of(one)} for model in models)][:MOST_PARTS]
