@@ -17,12 +17,6 @@ _LABELS = tuple(_WRITTEN["labels"])
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (*_WRITTEN["before"], *_LABELS, *_WRITTEN["after"], _TPUS, *_WRITTEN["last"])
-#: What lines of commas hold beside a name, counts, versions, addresses, states, readings; memory, whose largest is the total.
-_FIELD = (
-    r"\d{1,3}|\d+(?:\.[\dx]+)+(?:-\w+)?|[0-9a-f:]+:[0-9a-f]{2}\.\d|(?:gpu|mig|uuid|nvidia)-[0-9a-f-]+|\w+(?:-\w+){4,}"
-    r"|[\d.]+ ?(?:w|c|%|mhz)|(?:dis|en)abled|\[?n/a\]?|(?:num|frl|framebuffer|max)\w*=.*"
-)
-_READ = r"(\d{4,7})[ _-]?(?:mib)?"
 #: PCI ids without a name; and types of virtual GPUs: the board, its memory, and the series.
 _ID = r".*\bdevice(?:[-_]id)?[-_:= ]+\[?(?:[0-9a-f]{4}:)?(?:0x)?([0-9a-f]{4})\]?(?: \(rev.*)?|(?:.*: )?0x([0-9a-f]{4})"
 _VIRTUAL = r"((?:nvidia |grid )*[a-z][a-z0-9]+(?:[ -]ada)?)-(\d{1,3})[abcq]\d?(?:,.*)?"
@@ -95,10 +89,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = next(filter(None, whole.groups()), "").strip()
-    fields = re.split(r",[ _-]", found)
-    read = [int(one[1]) for field in fields[1:] if (one := re.fullmatch(_READ, field))]
-    named = [one for one in fields if not re.fullmatch(f"{_FIELD}|{_READ}", one)]
-    return ", ".join([*named, *([f"{max(read)} mib"] if read else [])]) if named and len(fields) > 1 else found
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -216,7 +207,7 @@ def _with_remark(name: str, rest: str) -> str:
     held = []
     rest = re.sub(r"\b(?:system|host|cpu|ram|disk|ssd)\b[\w ]*[:=]? ?\d[\d.]* ?gi?b\b", "", rest)  # of the host
     keyed = [(size, "", unit) for unit, size in re.findall(r"_(gb|gib|mb|mib)\W+(\d+)", rest)]
-    for whole, part, unit in keyed + re.findall(r"\b(\d+)(\.\d+)? ?(g|gb|gib|mb|mib)\b(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
+    for whole, part, unit in keyed + re.findall(r"(?<![a-z0-9.])(\d+)(\.\d+)?[ _-]?(g|gb|gib|mb|mib)(?![a-z0-9])(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
         scale = 1024 if unit.startswith("g") else 1
         size = math.floor(scale * float(f"{whole}{part}"))
         held.append((size, f"{size}mib" if part else f"{whole}{unit}"))
