@@ -71,7 +71,9 @@ class CatalogListing(InteractiveResult):
     def classes(self) -> dict[str, Sequence[str]]:
         """GPUs by what they are, the everyday ones first; none where words choose them."""
         forms = {} if self.matching else _WRITTEN["classes"].get(self.kind, {})
-        found = grouped((next(name for name, form in forms.items() if re.search(form, one)), one) for one in self.results if forms)
+        found = grouped(
+            (next(name for name, form in forms.items() if re.search(form, one)), one) for one in self.results if forms
+        )
         return {name: found[name] for name in forms if name in found}
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,41 +17,16 @@ _LABELS = tuple(_WRITTEN["labels"])
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (*_WRITTEN["before"], *_LABELS, *_WRITTEN["after"], _TPUS, *_WRITTEN["last"])
-#: PCI ids without a name; and types of virtual GPUs: the board, its memory, and the series.
-_ID = r".*\bdevice(?:[-_]id)?[-_:= ]+\[?(?:[0-9a-f]{4}:)?(?:0x)?([0-9a-f]{4})\]?(?: \(rev.*)?|(?:.*: )?0x([0-9a-f]{4})"
-_VIRTUAL = r"((?:nvidia |grid )*[a-z][a-z0-9]+(?:[ -]ada)?)-(\d{1,3})[abcq]\d?(?:,.*)?"
-_JOINED = (
-    r"(rtx)(pro)(\d*)|(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})"
-    r"|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
-    r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)(pcie)?|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
-    r"|gpu\d?([a-z]{1,2}\d{2,4}[a-z]?)|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
-)
+_ID, _VIRTUAL, _JOINED, _MARKS, _TELLING, _SLICE, _INSTANCE, _BESIDE = map("|".join, _WRITTEN["forms"].values())
+_FILLING = tuple(_WRITTEN["filling"])
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
-#: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
-_MARKS = r"\\n|[|\"'`\[\]{}();:,=<>\\]+|\s{2,}|\s(?:and|or|vs|[-–—+]+)\s|[/&@!]|\. | --"  # between the parts of a line, and the devices of a list
-_MARKS += r"|\s(?=gpu \d)|\s(?=[a-z]\w+(?:\(\w+\))?:)|\s(?=(?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b)"
 _PCI = {"10de": "nvidia", "1002": "amd", "1da3": "habana", "8086": "intel", "19e5": "huawei"}
-_TELLING = r"\b(?:nvl|pcie(?! (?:gen|x?\d|link|leg))|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|mxgpu|shared(?! (?:mem|cpu|sys))|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
-#: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
-_INSTANCE = (
-    r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|v[bc][a-z]-.*|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)"
-    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
-)
-#: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
+#: Counts within names, of GPUs and heights, which are dropped.
 _COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
-_BESIDE = (
-    r"^\d(?=[a-z]+\d)|(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
-    rf"|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx"
-)
-#: Words that tell nothing of a device.
-_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "mem", "vram", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
 MOST_PARTS = 24  # of a line that are read
 _MAKERS = {"amd", "aws", "google", "huawei", "intel", "nvidia"}
@@ -207,7 +182,8 @@ def _with_remark(name: str, rest: str) -> str:
     held = []
     rest = re.sub(r"\b(?:system|host|cpu|ram|disk|ssd)\b[\w ]*[:=]? ?\d[\d.]* ?gi?b\b", "", rest)  # of the host
     keyed = [(size, "", unit) for unit, size in re.findall(r"_(gb|gib|mb|mib)\W+(\d+)", rest)]
-    for whole, part, unit in keyed + re.findall(r"(?<![a-z0-9.])(\d+)(\.\d+)?[ _-]?(g|gb|gib|mb|mib)(?![a-z0-9])(?! (?:system|host|cpu|ram|of ram|disk|ssd))", rest):
+    stated = r"(?<![a-z0-9.])(\d+)(\.\d+)?[ _-]?(g|gb|gib|mb|mib)(?![a-z0-9])(?! (?:system|host|cpu|ram|of ram|disk|ssd))"
+    for whole, part, unit in keyed + re.findall(stated, rest):
         scale = 1024 if unit.startswith("g") else 1
         size = math.floor(scale * float(f"{whole}{part}"))
         held.append((size, f"{size}mib" if part else f"{whole}{unit}"))
@@ -217,8 +193,11 @@ def _with_remark(name: str, rest: str) -> str:
 def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
     """What the parts of a line name, between its marks: one device, or all of several."""
     line = name.lower()
-    label = label or re.search(r"\dx?large|gpu-\d+g|standard_n|[gn]pu:\d*[a-z]", line) is not None  # an instance or a cluster has its own
-    models = {frozenset(word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)) for one in known} - {frozenset()}
+    label = (
+        label or re.search(r"\dx?large|gpu-\d+g|standard_n|[gn]pu:\d*[a-z]", line) is not None
+    )  # an instance or a cluster has its own
+    names = ({word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)} for one in known)
+    models = {frozenset(one) for one in names if one}
     parts = [one.strip() for one in re.split(_MARKS, line) if one.strip()]
     naming = [one for one in parts if any(model <= {*words_of(one)} for model in models)][:MOST_PARTS]
     each = [(one, meaning("gpu:" * label + one, known, whole=False)) for one in naming]
