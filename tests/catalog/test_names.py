@@ -14,9 +14,7 @@ from ingest.errors import WIDTH, UsageError
 
 GPUS, NODES, CORPORA, AMBIGUOUS, UNKNOWN, OUTSIDE, PROVIDERS = table("catalog/names.yaml").values()
 #: words of parts and chassis that are sold as several: none alone decides
-SEVERAL = re.compile(
-    "pci|titan|volta|v100l?|nvidia|aldebaran|910b?|cichlid|flounder|xe9680l?|xe97[18]\\d|xd6[78].|sr680a|8\\d{2,3}g[es]"
-)
+SEVERAL = re.compile("pci|titan|volta|v100l?|nvidia|aldebaran|910b?|gfx.+|cichlid|flounder|cavefish|xe9\\w+|xd6..|sr680a|8\\d+g[es]")
 
 
 @pytest.mark.parametrize(
@@ -124,10 +122,7 @@ def test_no_two_entries_share_a_pattern(shipped):
         for one in patterns if kind != "released" else ():
             twins = {other.entry.rstrip("-0123456789") for other in patterns if other.needed == one.needed}
             # Sizes of one card differ in their last figures; one instruction set, one chassis is that of several products.
-            assert len(twins) == 1 or any(map(SEVERAL.fullmatch, one.needed)) or min(one.needed)[:3] in ("gfx", "cav"), (
-                kind,
-                one,
-            )
+            assert len(twins) == 1 or any(map(SEVERAL.fullmatch, one.needed)), (kind, one)
             assert one.entry.split()[-1] in ("file", *shipped.ids("gpus" if kind == "outside" else kind))
 
 
