@@ -38,6 +38,7 @@ from ingest.engine.registry import check_value, is_quantity, read_value, solve, 
 from ingest.engine.result import DataFrame, envelope, frame_of
 from ingest.errors import IngestError, UsageError, brief, expected_one_of, nearest
 from ingest.files import table_beside, write_whole
+from ingest.text import grouped
 from ingest.units import display, parse_whole
 
 Folders = Annotated[Sequence[str | Path], CATALOGS]
@@ -65,6 +66,15 @@ class CatalogListing(InteractiveResult):
     def results(self) -> dict[str, str]:
         """Names by id."""
         return {entry.id: entry.name for entry in self.entries}
+
+    @property
+    def classes(self) -> dict[str, Sequence[str]]:
+        """GPUs by what they are, the everyday ones first; none where words choose them."""
+        forms = {} if self.matching else _WRITTEN["classes"].get(self.kind, {})
+        found = grouped(
+            (next(name for name, form in forms.items() if re.search(form, one)), one) for one in self.results if forms
+        )
+        return {name: found[name] for name in forms if name in found}
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON."""

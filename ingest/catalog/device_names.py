@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,47 +17,18 @@ _LABELS = tuple(_WRITTEN["labels"])
 _TPUS = r"((?:tpu[ _-]?)?v\d(?:p|(e|litepod))?)[ _-](\d{1,5})"
 #: What surrounds a name: the lines and labels of drivers, Slurm, Kubernetes, and hubs of data sets.
 _WRAPPINGS = (*_WRITTEN["before"], *_LABELS, *_WRITTEN["after"], _TPUS, *_WRITTEN["last"])
-#: What lines of commas hold beside a name, counts, versions, addresses, states, readings; memory, whose largest is the total.
-_FIELD = (
-    r"\d{1,3}|\d+(?:\.[\dx]+)+(?:-\w+)?|[0-9a-f:]+:[0-9a-f]{2}\.\d|(?:gpu|mig|uuid|nvidia)-[0-9a-f-]+|\w+(?:-\w+){4,}"
-    r"|[\d.]+ ?(?:w|c|%|mhz)|(?:dis|en)abled|\[?n/a\]?|(?:num|frl|framebuffer|max)\w*=.*"
-)
-_READ = r"(\d{4,7})[ _-]?(?:mib)?"
-#: PCI ids without a name; and types of virtual GPUs: the board, its memory, and the series.
-_ID = r".*\bdevice(?:[-_]id)?[-_:= ]+\[?(?:[0-9a-f]{4}:)?(?:0x)?([0-9a-f]{4})\]?(?: \(rev.*)?|(?:.*: )?0x([0-9a-f]{4})"
-_VIRTUAL = r"((?:nvidia |grid )*[a-z][a-z0-9]+(?:[ -]ada)?)-(\d{1,3})[abcq]\d?(?:,.*)?"
-_JOINED = (
-    r"(rtx)(pro)(\d*)|(rtx|gtx|hgx|dgx|tpu)(\d+[a-z0-9]*?)(ti|super|ada)?(super)?|([dh]gx)([a-z]{1,2}\d{2,3})"
-    r"|([a-z]{1,2}\d{2,3}[a-z]?)(sxm\d?|pcie|nvl|oam)|(\d{4})(ti|super|ada)(super)?|(gb[23]00)(nvl\d+)"
-    r"|(\d+(?:gb|g))(hbm\d?e?)|([a-z]\d{2,3})(\d{2}gb?)(pcie)?|(v\d)(lite)(?:pod)?|(gaudi|trainium|inferentia)(\d)"
-    r"|gpu\d?([a-z]{1,2}\d{2,4}[a-z]?)|\d{1,2}x(\d{2,3}gb?)|(nvidia|tesla|ascend)([a-z]*\d.*|tesla.+|rtx.+)"
-)
+_ID, _VIRTUAL, _JOINED, _MARKS, _TELLING, _SLICE, _INSTANCE, _BESIDE = map("|".join, _WRITTEN["forms"].values())
+_FILLING = tuple(_WRITTEN["filling"])
 _MEMORY = r"(\d+)(g|gb|gib|mb|mib)"
 _AROUND = r"[\"'`\\]|\$\{\w+:-|\s(?:#|>>? ).*"  # quotes and comments, and what a shell reads of a line
-#: Where what a program or a person says of a device begins behind its name, and what of it tells devices apart.
-_REMARK = r" ?[(\[|@;,]| - | --|\. | gpu \d| (?:nvidia )?(?:bus|driver|compute|cuda|on|at|with|has|is|vram|memory)\b"
-_TELLING = r"\b(?:nvl|pcie|sxm\d?|laptop|mobile|max-q|mig|ti|super|d|maxwell|pascal|volta|turing|ampere|ada|hopper|blackwell)\b"
+_PCI = {"10de": "nvidia", "1002": "amd", "1da3": "habana", "8086": "intel", "19e5": "huawei"}
 _SIZE, _FORM = r"\d+gb", r"hbm2e|hgx|nvl|pcie|sxm\d?"  # what tells the parts of one name apart
 _VERSION = r"v\d|\d+c"  # of TPUs and of instances, and the memory of a virtual GPU: alone they tell no device
 _UNITS = ("g", "gb", "gib", "mb", "mib")
-_SLICE = r"(?<=[a-z]\d\d\d)mig(?![a-z0-9])|(?<![a-z0-9])(?:mig(?:.invalid)?|shared|(?:\d+c[. _-])?\d+g[. _-]\d+gb)(?![a-z0-9])"
-#: Names of instances: a provider's prefix, a count of GPUs joined to their name, or one before their memory.
-_INSTANCE = (
-    r"(?:bm|ecs|gd|gpu|ml|n\d|standard|vm)[._-].*|\d[a-z]+\d+[a-z]*\..*|.*[a-z0-9]x\d{1,2}(?:[._-].*)?|.*-\d{1,2}-\d+gb?"
-    r"|v[bc][a-z]-.*|[a-z]+\d+[a-z]?-\d{2,4}|nvidia-[a-z0-9]+-(?:small|medium|large|x\d)"
-    r"|(?:.*[ ._-])?\d{1,2}(?:x|[ _-](?=gpu))[a-z0-9].*"
-)
-#: Counts within names: of GPUs and heights, which are dropped; and what instances say of counts, hosts and versions beside it.
+#: Counts within names, of GPUs and heights, which are dropped.
 _COUNTS = r"(?<![a-z0-9])(?:\d{1,2}[ _-](?=g(?:pu|cd)s?(?![a-z]))|\d{1,2}u\b)"
-_BESIDE = (
-    r"^\d(?=[a-z]+\d)|(?<![a-z0-9])\d+x(?=[a-z])|(?<=mi\d{3}x)\d{1,2}(?![a-z0-9])|(?<=[a-z0-9])(?<!mi\d{3})x\d{1,2}(?![a-z0-9])"
-    rf"|[._-]\d+gpu[._-].*|(?<=\d)ib(?![a-z])|(?<!tpu)[ _-](?:{_VERSION})(?=[_-]|$)|dgx"
-)
-#: Words that tell nothing of a device.
-_FILLING = ("gpu", "gpus", "graphics", "card", "tensor", "core", "accelerator", "device", "generation", "edition",
-            "grid", "r", "tm", "mem", "cts", "ib", "gcds", "each", "connected", "simulated", "with")  # fmt: skip
 
-MOST_WAYS = 8  # that a name may offer: features of a constraint, or products of one die
+MOST_PARTS = 24  # of a line that are read
 _MAKERS = {"amd", "aws", "google", "huawei", "intel", "nvidia"}
 
 
@@ -93,10 +64,7 @@ def unwrapped(name: str, wrappings: Iterable[str] = _WRAPPINGS) -> str:
     for wrapping in wrappings:
         if whole := re.fullmatch(wrapping, found):
             found = next(filter(None, whole.groups()), "").strip()
-    fields = re.split(r",[ _-]", found)
-    read = [int(one[1]) for field in fields[1:] if (one := re.fullmatch(_READ, field))]
-    named = [one for one in fields if not re.fullmatch(f"{_FIELD}|{_READ}", one)]
-    return ", ".join([*named, *([f"{max(read)} mib"] if read else [])]) if named and len(fields) > 1 else found
+    return found
 
 
 @lru_cache(maxsize=256)
@@ -123,7 +91,7 @@ def words_of(name: str) -> list[str]:
             size = re.fullmatch(_MEMORY, (words.pop() if part in _UNITS and words and words[-1].isdigit() else "") + part)
             if size:
                 words.append(size[1] + ("gb" if size[2] in ("g", "gb", "gib") else "mib"))
-            elif part not in _FILLING and not re.fullmatch(r"\d{1,3}x", part):
+            elif part not in _FILLING and (words[-1:] == ["tpu"] or not re.fullmatch(r"\d{1,3}x", part)):  # tpu7x, and 8x
                 words.append(part)
     return words
 
@@ -145,21 +113,21 @@ def labelled(name: str) -> bool:
     return unwrapped(name, _LABELS) != unwrapped(name, ())
 
 
-def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Meaning:
-    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling."""
+def meaning(name: str, known: Collection[Pattern], same: Sequence[str] = (), *, whole: bool = True) -> Meaning:
+    """What a name of a device or a node means; `same` has the entries with an id or alias of this spelling.
+
+    Of a part of a name, that is not `whole`, neither parts nor names that are spelt alike are sought.
+    """
     # What a label of a cluster does not state is open; a driver would state it.
     label = labelled(name)
-    if same and not label:
-        return Meaning(same[0]) if len(same) == 1 else Meaning("", tuple(same))
     inner = unwrapped(name)
-    if 1 < len(ways := re.split(r" / | ?\| ?| \+ ", inner)) <= MOST_WAYS:
-        each = [meaning(f"gpu:{one}" if label else one, known) for one in ways]
-        if all(one.entry or one.possible for one in each):
-            found = tuple(dict.fromkeys(entry for one in each for entry in ((one.entry,) if one.entry else one.possible)))
-            return Meaning(found[0]) if len(found) == 1 else Meaning("", found)
-    for term in inner.split("&") if label and "&" in inner else ():  # all that a constraint asks for
-        if (asked := meaning(f"gpu:{term}", known)).entry or asked.possible:
-            return asked
+    if same and not label:
+        own = {*words_of(inner)}
+        several = dict.fromkeys((*same, *(one.entry for one in known if one.needed <= own <= one.known)))
+        return Meaning(same[0]) if len(several) == 1 else Meaning("", tuple(several))
+    listed = name if len(re.findall(r"[gn]pu:\d*[a-z]", name.lower())) > 1 else inner if re.search(r"[/|+&]", inner) else ""
+    if whole and listed and ((parts := _in_parts(listed, known, label)).entry or parts.possible):
+        return parts  # products of one die, or features of a constraint
     if cut := re.search(r"([a-z0-9]*)\.\.\.", inner):  # names that nvidia-smi cuts off
         label, inner = True, inner[: cut.start()] + (cut[1] if re.fullmatch(r"\d+gb?|sxm\d?|pcie", cut[1]) else "")
     if virtual := re.fullmatch(_VIRTUAL, inner):
@@ -174,12 +142,13 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
     exact: list[Pattern] = []
     possible: list[str] = []
     near: dict[str, int] = {}
+    read = [word for word in words if word.endswith("mib")]
     for one in known:
-        said = {_label(word, one.known) for word in words}
+        said = {_label(word, one.known) for word in words} if read else {*words}
         shared, named = said & one.needed, said - _MAKERS
         if label and said <= one.known and all(re.fullmatch(left, word) or word[:-1] in said for word in one.needed - said):
             sizes[one.entry] = None
-        if not one.needed <= said and all(word.isalpha() or re.fullmatch(_SIZE, word) for word in shared):
+        if not one.needed <= said and all(word.isalpha() or re.fullmatch(f"{_SIZE}|{_VERSION}", word) for word in shared):
             continue
         if not said <= one.known:
             if all(re.fullmatch(_VERSION, word) for word in said & one.known):
@@ -198,22 +167,57 @@ def meaning(name: str, known: Iterable[Pattern], same: Sequence[str] = ()) -> Me
         most = max((len(one.needed) for one in boards), default=0)
         possible, best, part = [one.entry for one in boards if len(one.needed) == most] or possible, [], True
     found = tuple(dict.fromkeys(sizes if len(sizes) > 1 else same or best or possible))
-    # Behind a name that says nothing otherwise, a remark: of what is used and what there is of memory, the larger holds.
-    if not found and not part and (remark := re.search(_REMARK, inner)) and remark.start():
-        rest = inner[remark.start() :]
-        held = sorted(re.findall(rf"\b{_MEMORY}\b", re.sub(r"\.\d+|(?<=\d) ", "", rest)), key=lambda one: int(one[0]))
-        head = meaning(" ".join([inner[: remark.start()], *re.findall(_TELLING, rest), *map("".join, held[-1:])]), known)
-        listed = re.match(r" ?[,;] ?([a-z].*)", rest)
-        tail = meaning(listed[1], known) if listed else Meaning()
-        if several := {tail.entry, *tail.possible} - {head.entry, *head.possible, ""}:  # devices, and no remark
-            return Meaning("", tuple(sorted(several | {head.entry, *head.possible} - {""})))
-        if head.entry or head.possible:
-            return head
-    if not found and not near:
+    parts = _in_parts(inner if label else name, known, label) if not found and not part and whole else Meaning()
+    if parts.entry or parts.possible:
+        return parts
+    if not found and not near and whole:
         near = _alike(words, known)
     closest = sorted(near.keys() - set(found), key=lambda entry: (-near[entry], entry[:3] != inner[:3], entry))[:3]
     sole = len(found) == 1 and bool(same or best) and not part and not cut
     return Meaning(found[0] if sole else "", () if sole else found, tuple(closest), part)
+
+
+def _with_remark(name: str, rest: str) -> str:
+    """A name with what a remark tells of the device: its form, and the largest size."""
+    held = []
+    rest = re.sub(r"\b(?:system|host|cpu|ram|disk|ssd)\b[\w ]*[:=]? ?\d[\d.]* ?gi?b\b", "", rest)  # of the host
+    keyed = [(size, "", unit) for unit, size in re.findall(r"_(gb|gib|mb|mib)\W+(\d+)", rest)]
+    stated = r"(?<![a-z0-9.])(\d+)(\.\d+)?[ _-]?(g|gb|gib|mb|mib)(?![a-z0-9])(?! (?:system|host|cpu|ram|of ram|disk|ssd))"
+    for whole, part, unit in keyed + re.findall(stated, rest):
+        scale = 1024 if unit.startswith("g") else 1
+        size = math.floor(scale * float(f"{whole}{part}"))
+        held.append((size, f"{size}mib" if part else f"{whole}{unit}"))
+    return " ".join([name, *re.findall(_TELLING, rest), *(size for _, size in sorted(held)[-1:])])
+
+
+def _in_parts(name: str, known: Collection[Pattern], label: bool) -> Meaning:
+    """What the parts of a line name, between its marks: one device, or all of several."""
+    line = name.lower()
+    label = (
+        label or re.search(r"\dx?large|gpu-\d+g|standard_n|[gn]pu:\d*[a-z]", line) is not None
+    )  # an instance or a cluster has its own
+    names = ({word for word in one.needed if not re.fullmatch(f"{_SIZE}|{_FORM}", word)} for one in known)
+    models = {frozenset(one) for one in names if one}
+    parts = [one.strip() for one in re.split(_MARKS, line) if one.strip()]
+    naming = [one for one in parts if any(model <= {*words_of(one)} for model in models)][:MOST_PARTS]
+    each = [(one, meaning("gpu:" * label + one, known, whole=False)) for one in naming]
+    told = [(one, {found.entry, *found.possible} - {""}) for one, found in each]
+    if not all(found for _, found in told):  # one of several that is not told: no list of the others
+        return Meaning()
+    # Two letters alone, as `P4`, name a card in a list of cards; elsewhere they are a state, or a column.
+    told = told if len(parts) == len(told) > 1 else [(one, found) for one, found in told if len(one) > 2]
+    if not told:
+        if any(model <= {*words_of(line)} for model in models if "pci" not in model):
+            return Meaning()
+        ids = re.findall(rf"\b({'|'.join(_PCI)}):([0-9a-f]{{4}})\b", line)
+        return meaning(f"{_PCI[ids[-1][0]]} pci {ids[-1][1]}", known, whole=False) if ids else Meaning()
+    common = {one for one in told[0][1] if all(one in found for _, found in told)}
+    if not common:
+        return Meaning("", tuple(dict.fromkeys(entry for _, found in told for entry in sorted(found))))
+    first = max((one for one, _ in told), key=len)
+    full = meaning("gpu:" * label + _with_remark(first, line.replace(first, " ")), known, whole=False)
+    left = tuple(sorted({full.entry, *full.possible} - {""} if len(told) == 1 else common & {full.entry, *full.possible}))
+    return Meaning(left[0]) if len(left) == 1 and not full.slice else Meaning("", left, (), full.slice)
 
 
 def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
@@ -222,14 +226,17 @@ def _alike(words: Iterable[str], known: Iterable[Pattern]) -> dict[str, int]:
 
     ranks: dict[str, int] = {}
     makers = _MAKERS & {*words}
+    among = [one for one in known if makers <= one.known]
+    spelt = sorted({word for one in among for word in one.needed})
     told = [one for one in words if re.search(r"[a-z]\d|\d[a-z]|\d{3}", one) and not re.fullmatch(f"{_MEMORY}|{_VERSION}", one)]
-    for one in (one for one in known if makers <= one.known):
-        for word in told:
-            # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
-            others = [other for other in one.needed if other.isdecimal() == word.isdecimal()]
-            if found := difflib.get_close_matches(word, others, 1, 0.75):
-                rank = round(100 * difflib.SequenceMatcher(None, word, found[0]).ratio())
-                ranks[one.entry] = max(ranks.get(one.entry, 0), rank + 100 * len({*words} & one.known))
+    for word in told:
+        # A bare number is that of a series, which the other words tell: `2000` of `rtx … ada` is no slip of `b200`.
+        others = [other for other in spelt if other.isdecimal() == word.isdecimal()]
+        close = difflib.get_close_matches(word, others, len(others) + 1, 0.75)
+        alike = {other: round(100 * difflib.SequenceMatcher(None, word, other).ratio()) for other in close}
+        for one in among:
+            if rates := [alike[other] for other in one.needed if other in alike]:
+                ranks[one.entry] = max(ranks.get(one.entry, 0), max(rates) + 100 * len({*words} & one.known))
     return ranks
 
 
@@ -248,6 +255,8 @@ def told_in(name: str, known: Iterable[Pattern], node: bool) -> str:
     told = {word for one in known for word in one.known if word in one.needed or form(word)}
     formed = re.fullmatch(_INSTANCE, inner) or (node and not re.match("nvidia|amd|tesla", inner))  # those are cards
     sized = re.sub(r"[._-](\d{2,3})(?=x\d{1,2}$)", r" \1gb ", inner)  # hgx-a100-80x4
+    if total := re.fullmatch(r"(.+)x(\d{1,2})[._-](\d{2,4})gb", inner):  # gpu-h100x8-640gb
+        sized = f"{total[1]}x{total[2]} {int(total[3]) // int(total[2])}gb"
     parts = words_of(re.sub(_BESIDE, " ", sized)) if formed else []
     pairs = zip(["", *parts], parts, strict=False)  # a letter or figure alone is part of the word before it: `gaudi 3`
     kept = [one for last, one in pairs if one in told and (len(one) > 1 or (last in told and last.isalpha()))]

@@ -13,65 +13,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.errors import CatalogError, UsageError, brief, in_width, listed, unknown
+from ingest.files import table_beside
 
 FILE = "releases.csv"  # in the folder of architectures
 COLUMNS = "id,hub,also,model_type,config,parameters,check,source,where"
+_WRITTEN = table_beside(__file__, "releases.yaml")
 MOST_LETTERS = 200  # of a name; a hub allows 96 on each side of its slash
 MOST_SHOWN = 6  # names that a refusal lists, fewer where a line of a terminal is too short, but three
-#: Words for how the weights are stored: they change no structure.
-_STORED = (
-    r"awq|llamafile|gptq(-[2-8]b-\d+g)?|autoround|gguf\d?|ggml|mlc|q[0-8]f(16|32)(-[01])?|f16|f32|1k|exl2|exl3|mlx|bnb|nf4|fp8|fp4(-v\d)?|fp16|bf16|fp32|"
-    r"nvfp4(-v\d)?|mxfp[48]|int4|int8|[2-8]-?bits?|w[48]a(16|8|4)|w4afp8|w-[a-z0-9]+-a-[a-z0-9]+|g128|ct|paddle|diffusers|"
-    r"oq[2-8](\.\d)?e?|\d(\.\d+)?bpw|bpw\d(\.\d+)?|mnn|rkllm|rknn|qnn|coreml|litert(-lm)?|tflite|torchao|quanto|vptq|executorch|pte|efficientqat|w\d+g\d+|bitblas|(fp|int)\d+mix|h[68]|exl4|hqq|dwq\d?|sym|asym|kv|unquantized|ov|npu\d?|nvfp4a16|"
-    r"gs\d+|g\d+|dq\d(plus)?(-k-m)?|qat|dynamic|static|per-?tensor|sharded|optiq|ud|mixed|unsloth|imatrix|marlin|quantized|onnx|cloud|i?q[2-8](-(k|[01]|xxs|xs|s|m|nl))?(-(xs|s|m|l|xl))?"
-)
-#: Words for what a release was tuned or converted for, and for its first version: they change no structure either. Base
-#: releases are named one by one: many a vocabulary grew with the tuning.
-_TUNED = (
-    r"instruct|chat|it|hf|latest|preview|pretrained|sft|dpo|rlvr[12]?|(?<=\db-)text|huihui|abliterated|heretic|uncensored|obliterated|block|linearized|"
-    r"dequantized|(data-|weight-)?seed\d+|v0[.-]1|v1([.-]0)?|\d{1,3}k|2048|4096|8192|16384|32768|65536|131072|((no|non)-)?think(ing)?(-disabled)?|reasoning|mpo"
-)
-#: Months, years and days in names: 2407, 2501, 0528, 20250210, 2025-02-10, june-2024.
-_DATED = (
-    r"2[3-6](0[1-9]|1[0-2])|(0[1-9]|1[0-2])[0-3][0-9]|20[23]\d-?(0[1-9]|1[0-2])(-?[0-3]\d)?|"
-    r"(jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*-20[23]\d"
-)
-_MAKERS = (
-    "meta-llama(?=-(meta-)?llama)|meta|meta-llama|nvidia|google|microsoft|mistralai|mistral|qwen|ibm|hf|databricks-meta|databricks|system.ai|snowflake|alibaba|"
-    "openai|deepseek|moonshot|moonshotai|minimax|zai-org|zai|coherelabs|cohere|c4ai|"
-    "xiaomi|tencent|arcee|baidu|bytedance|ai21"
-)
-#: Ends of names of services: after the size of a model, and of any name. `turbo` alone may be a model of its own.
-_SERVED, _OFFERED = (
-    r"turbo|fast|long|basic|instant|versatile|lite|reference|specdec",
-    r"fast|highspeed|ultrafast|spot|us|eu|maas|v?\d+:\d+|priority|free|flex|exacto|tput|tee|variant\d|fc|cpu|(?<!bert[-:])l4|l40s?|t4|a10g?|gb10|gh200|[ah]100(-[48]0g?b?)?",
-)
+_STORED, _TUNED, _DATED, _MAKERS, _SERVED, _OFFERED, _SERVING, _CONVERTING, _OTHER = map("|".join, _WRITTEN.values())
 #: In brackets after the name of a model, how long it reasoned.
 _EFFORT = r"((no|non|low|medium|high|x?high|max)[ -]?)?(reasoning|thinking|effort)?"
 #: Tasks before the names of a catalog, whose tuned ones end in `-f`: meta-textgeneration-llama-2-13b-f; timm ends in `.in1k`.
 _TASKS = r"meta-textgeneration(neuron)?|huggingface-(llm|tc|textgeneration\d?|sentencesimilarity)"
 #: Words beside the name of a family that make no release of it: whoever trains one of that size may call it so.
 _SIZES = {"tiny", "mini", "small", "base", "medium", "large", "xl", "xxl", "cased", "uncased"}
-#: Services that offer the releases of others: `groq/llama-3.3-70b-versatile`.
-_SERVING = (
-    r"(azure|fireworks|together)(_ai)?|(gradient|lambda|vertex)_ai|baseten|bedrock|cerebras|crusoe|deepinfra|friendli|groq|(hosted_)?vllm|hyperbolic|nebius|novita|nscale|nvidia_nim|oci|ollama|openrouter|"
-    r"ovhcloud|publicai|replicate|sagemaker|sambanova|scaleway|wandb|watsonx"
-)
-#: Owners on the hub whose releases are those of others, converted.
-_CONVERTING = (
-    r"ai-modelscope|bartowski|llm-research|(lmstudio|mlx|onnx)-community|modelscope|mradermacher|"
-    r"openvino|optimum|redhatai|taobao-mnn|thebloke|unsloth|xenova"
-)
 #: The size of a model within a name: 8b, 8x7b, 1.5b, a3b of active parameters, e2b, 270m; `Mistral7B` joins it to a word.
 _SIZE = r"(?:(?<![a-z0-9.])[ae]?|(?<=[a-z]))(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])"
-#: Words beside the name of a base that tell of another structure: drafts, heads, towers for images or sound, adapters, parts,
-#: layers left out or added, and languages, for which vocabularies grow.
-_OTHER = (
-    r"from|\w*vit|\w*blip|ruadapt|p?eagle\d*|dflash\d*|dspark|dflare|domino|mtp|assistants?|draft\w*|speculat\w*|medusa|hydra|vispec|frspec|vla?|vlm|vision|visual\w*|audio|omni|speech|tts|voice|asr|ocr|video|image|llava|"
-    r"multimodal|mm|spatiallm|(gen)?rm|reward\w*|orm|prm|classif\w*|embed\w*|rerank\w*|retriev\w*|encoder|ner|regress\w*|score\w*|value|critic|prun\w*|drop|slim\w*|width|depth|minitron|upscal\w*|expan\w*|franken\w*|moe|"
-    r"sae|mmproj|\w*tokenizer|probe|detector|verifier|judge|bradley|hass|accelerator|lookahead|steering|vector|prefix|dora|colbert|cross\w*|sentence|mla|transmla|\w*diffu\w*|student|tiny|random|shrunk|dinov|siglip\w*|bunny|n?vila|mplug|xcomposer|ultravox|llm2vec|mntp|worldpm|llamba|mamba\d*|linear\w*|ssm|rwkv|hybrid|q?lora|adapters?|peft|delta|vocab\w*|trimmed|condensed|layers?|l|openbuddy|multilingual|japanese|jpn?|ja|chinese|zh|korean|ko(en|r)?|kazakh|turkish|turk?|tr|danish|tamil|arabic|ar|"
-    r"fas|bos|deu|german|mya|bangla|bengali|hindi|indic|thai|th|vi|vietnamese|ukrainian|uk|russian|ru|portuguese|pt|greek|hebrew|he|swallow|cantonese|persian|titulm|sa"
-)
 #: Begins the name of a model that gives rewards and has no lm_head, as ArmoRM-Llama3-8B; Llama-3-8B-PairRM was tuned by one.
 _REWARDING = r"^[a-z]*rm-"
 _LARGER = r"plus|pro|max|ultra|large|xl|flash|next|coder next"

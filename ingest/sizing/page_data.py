@@ -96,7 +96,8 @@ def _embedded(catalog: Catalog, read: Container[str] | None) -> dict[str, Any]:
         "rates": rates,
         # Those of protocols stand in files of rates.
         "aliases": {kind: names for kind, names in catalog.aliases.items() if kind != "protocols"},
-        "names": catalog.names,
+        # What no entry is stands in words of the command line alone.
+        "names": {kind: names for kind, names in catalog.names.items() if kind not in ("outside", "series")},
         "sources": {name: catalog.source(name).title for name in cited},
         "texts": list(writer.texts),
     }

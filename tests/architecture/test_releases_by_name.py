@@ -311,6 +311,8 @@ def test_the_listing_is_grouped_and_filtered(run):
         (("models", "vnet"), "vnet", "older"),
         (("corpora",), "15T tokens, 44 TB  ", "vnet"),
         (("nodes",), " 8 h100-sxm ", "vnet"),
+        (("gpus",), "\n  laptops  ", "rtx-3050-laptop"),
+        (("gpus", "laptop"), "rtx-3050-laptop", "h100"),
         (("architectures", "llama"), "llama4", " more\n"),
     ):
         listed = run("catalog", "list", *words_).out

@@ -318,6 +318,10 @@ def list_page(found: CatalogListing) -> Page:
         older = f"{listed(found.older, 2)} (--format csv)"
         sections.append(Section("", ("class", "ids"), (*_grouped(of_class), ("older benchmarks", older))))
         sections.append(Section("", lines=("By structure alone: `ingest catalog list architectures`, or with a word.",)))
+    elif found.classes:
+        some = ((name.strip("[]"), listed(ids, 3 if name[0] == "[" else len(ids))) for name, ids in found.classes.items())
+        sections.append(Section("", ("class", "ids"), _in_lines(some)))
+        sections.append(Section("", lines=("All with a word: `ingest catalog list gpus laptop`, or quadro, gtx, radeon.",)))
     elif rows:
         # Of one kind, the title says which; `show` says what is missing of an entry, and its whole name.
         first = 0 if len({one.kind for one in found.entries}) > 1 else 1
@@ -367,7 +371,11 @@ def _grouped(pairs: Iterable[tuple[str, str]], most: int = 0) -> tuple[tuple[str
         for group, ids in found.items():
             ids.sort(key=lambda one: not one.startswith(group.partition("_")[0].rstrip("0123456789")))
     order = sorted(found.items(), key=lambda item: (item[0][:1].isupper(), -len(item[1]), item[0]))
-    lines = ((group, wrap(listed(ids, most or len(ids)), 52, break_on_hyphens=False)) for group, ids in order)
+    return _in_lines((group, listed(ids, most or len(ids))) for group, ids in order)
+
+
+def _in_lines(groups: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    lines = ((group, wrap(ids, 52, break_on_hyphens=False)) for group, ids in groups)
     return tuple(("" if number else group, line) for group, some in lines for number, line in enumerate(some))
 
 
