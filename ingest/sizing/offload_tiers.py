@@ -352,7 +352,7 @@ class InferenceOptions(TypedDict, total=False):
     ]
     weight_bits: Annotated[
         Amount,
-        option("Width of a stored weight; that of the release by default, else {default}.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
+        option("Bits of a stored weight: as released, else {default}.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
     ]
     price: Annotated[
         Amount,
