@@ -12,7 +12,6 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from ingest.catalog.device_names import released_in
 from ingest.catalog.records import Corpus
 from ingest.catalog.store import Catalog
 from ingest.corpus.measurement_file import UNREAD
@@ -32,7 +31,6 @@ from ingest.site.schema import Fault
 from ingest.site.site_file import Keys, Site
 from ingest.sizing.checkpoint_schedule import is_sized_by_waste
 from ingest.sizing.dataset import by_reference
-from ingest.sizing.offload_tiers import FULL_BITS
 from ingest.sizing.rule import Valued, place_of_largest
 from ingest.sizing.rules import MOST_DENSE, ROWS, Finding, applying, finding
 from ingest.text import grouped
@@ -370,7 +368,7 @@ def warnings_of(
     lines = [(one, _placed(site, one)) for one in placed]
     lines += [(one, one.message()) for one in told if one.rule.id in OF_SITE]
     lines += [(one, one.message()) for one in applying(_together(site, told, jobs, data, catalog))]
-    entries = (*_absent_data(site, years), *_of_entries(site, data, catalog), *_disagreeing(site, jobs, data, catalog))
+    entries = (*_absent_data(site, years), *_of_entries(site, data), *_disagreeing(site, jobs, data, catalog))
     lines += [(one, Message(f"{site.place(keys)}: ", one.message())) for keys, each in entries for one in applying([each])]
     return [in_site_words(line) for one, line in sorted(lines, key=lambda pair: pair[0].rule.rank)]
 
@@ -454,16 +452,12 @@ def _disagreeing(
             yield ("datasets", name), finding("W56", ends, what=what, readers=shown, taken=taken)
 
 
-def _of_entries(site: Site, data: Mapping[str, QuantityRow], catalog: Catalog) -> Iterator[tuple[Keys, Finding | None]]:
+def _of_entries(site: Site, data: Mapping[str, QuantityRow]) -> Iterator[tuple[Keys, Finding | None]]:
     """Capacities that are so small that their unit must be missing; data sets whose measured samples may be many each."""
     sizes: dict[Keys, Any] = {("reserve", key): site.section("reserve").get(key) for key in RESERVED}
     for section, key in (("datasets", "bytes"), ("clusters", "nvme")):
         sizes |= {(section, name, key): one.get(key) for name, one in site.section(section).items()}
     stated = {keys: Quantity(item.value, "B") for keys, item in sizes.items() if isinstance(item, Input) and item.value}
     yield from ((keys, finding("W42", {"stated_capacity": size})) for keys, size in stated.items())
-    for name, one in site.section("serving").items():
-        form, bits = released_in(str(one["model"]), catalog.patterns["released"]), one.get("weight_bits", FULL_BITS)
-        if form and getattr(bits, "value", bits) == FULL_BITS:
-            yield ("serving", name, "model"), finding("W131", {}, {"weights": "16 bits"}, form=form, instead="set weight_bits")
     unread = (name for name, row in data.items() if any(UNREAD in item.note for item in row.known.given.values()))
     yield from ((("datasets", name, "measured"), finding("W54", words={"samples": "unread"}, unread=UNREAD)) for name in unread)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from ingest.catalog.device_names import released_in
 from ingest.catalog.records import Node
 from ingest.catalog.store import Catalog
 from ingest.engine.derivation_graph import QuantityRow, columns_of, replaced
@@ -20,7 +21,7 @@ from ingest.site.site_file import SELF, Keys, Site
 from ingest.sizing.evidence_ladder import from_catalog
 from ingest.sizing.offload import BOUNDS, offload
 from ingest.sizing.offload_serving import DEFAULTS as SESSIONS
-from ingest.sizing.offload_tiers import FULL_BITS, released_bits
+from ingest.sizing.offload_tiers import released_bits, stored_width
 from ingest.sizing.resolve import size_of
 from ingest.sizing.rules import Finding, finding
 from ingest.units import display
@@ -252,11 +253,12 @@ def _weights(site: Site, name: str, described: Mapping[str, Any], known: Quantit
     settings = settings_in(site, keys, described)
     with site.blaming(keys):
         size = size_of(described["model"], catalog, settings)
+    bits = stored_width(released_in(str(described["model"]), catalog.patterns["released"]), size)
     how = described.get("weight_reads", USUAL_READS)
     known.give(
         {
             "parameters": size.given["parameters"],
-            "weight_bits": Input(FULL_BITS).by_default("16-bit weights", "weight_bits"),
+            "weight_bits": bits,
             "weight_versions": TWO_VERSIONS,
             "single_reader": Input(1, note="each shard is read once"),
             **{quantity: described[key] for key, quantity in {**OF_WEIGHTS, **OF_START}.items() if key in described},

@@ -19,7 +19,7 @@ from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Amount, Written, by_user, gpus_in_node, quantities_of
 from ingest.sizing.resolve import ModelSize
-from ingest.sizing.rules import MOST_READ, ROUNDING, Finding, finding, messages, on_settings, told, unused
+from ingest.sizing.rules import MOST_READ, ROUNDING, Finding, finding, messages, on_settings, unused
 from ingest.units import display, percent
 
 #: tier -> its column in a table of places
@@ -352,7 +352,7 @@ class InferenceOptions(TypedDict, total=False):
     ]
     weight_bits: Annotated[
         Amount,
-        option("Width of a stored weight; {default} by default.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
+        option("Bits of a stored weight: as released, else {default}.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
     ]
     price: Annotated[
         Amount,
@@ -385,18 +385,17 @@ def inference(job: OffloadJob) -> Answer:
     if made is None:
         raise IngestError(Message(f"the structure of {size.name} is not known: give its config.json"))
     options = quantities_of(QUANTITIES, {name: given[name] for name in ("gpus", *QUANTITIES)})
-    bits = quantities_of({}, {"weight_bits": given["weight_bits"]}).get("weight_bits", FULL_BITS)
-    released_bits(bits, "--weight-bits")
-    narrower = (
-        [told("W131", form=job.form, instead="--weight-bits takes their width")] if job.form and bits == FULL_BITS else []
-    )
-    width = Input(bits).by_default("16-bit weights", "weight_bits")
+    width = stored_width(job.form, size)
+    if asks := given["weight_bits"] is not None:
+        width = Input(quantities_of({}, {"weight_bits": given["weight_bits"]})["weight_bits"], origin="user")
+        released_bits(width.value, "--weight-bits")
+    packed = asks and width.value < FULL_BITS
     inputs = {
         **DEFAULTS,
         **size.given,
-        "weight_bits": width if given["weight_bits"] is None else Input(bits, origin="user"),
+        "weight_bits": width,
         "group_scale_bytes": Input(
-            0 if bits >= FULL_BITS else SCALE_BYTES, source="deepspeed-examples", where="README.md: groups of 64, asymmetric"
+            SCALE_BYTES if packed else 0, source="deepspeed-examples", where="README.md: groups of 64, asymmetric"
         ),
         **machine(job.card, job.node, named=job.named),
         **drives(job.storage, given["units"]),
@@ -416,7 +415,7 @@ def inference(job: OffloadJob) -> Answer:
     if (step := best.find("decode_tokens_per_second")) is not None:
         known.link("tokens_per_second_bound", step)
     shown = [one.name for one in QUESTION.results if not one.where or one.where in known.given]
-    names = [name for name in shown if bits < FULL_BITS or name != "staged_host_bytes"]
+    names = [name for name in shown if packed or name != "staged_host_bytes"]
     results, unknown = known.results(names, ranged=True)
     for name in DRIVES:
         if known.find(f"{name}_decode_seconds") is None or known.find(f"{name}_prefill_seconds") is None:
@@ -426,7 +425,7 @@ def inference(job: OffloadJob) -> Answer:
             break
     return Answer(
         QUESTION,
-        f"Inference of {size.name} at {bits:g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {job.card.name}",
+        f"Inference of {size.name} at {width.value:.3g} bits beyond GPU memory: {known.value('gpus'):,.0f} × {job.card.name}",
         {
             "inference": {"value": "yes", "from": "user"},
             **{
@@ -442,7 +441,6 @@ def inference(job: OffloadJob) -> Answer:
         lambda answer: (
             *size.warnings,
             *_warnings(known, results, parts, made, waiting),
-            *narrower,
             *idle_storage(job, known),
             *on_settings(answer, settings),
         ),
@@ -450,6 +448,21 @@ def inference(job: OffloadJob) -> Answer:
         unmet=unmet(known),
         options=("gpu", *given),
     )
+
+
+def stored_width(form: str, size: ModelSize) -> Input:
+    """The bits, with their scales, at which a server holds a weight of a model unless asked: those of its release.
+
+    A config that says how its release is stored is counted by its tensors. A name tells only the form: FP8 in blocks of
+    128 × 128, whose scales are below 0.1 %, or experts of 4 bits, nearly all of such a release, with scales of groups.
+    """
+    made = size.architecture
+    if made is not None and made.released_row_bytes:
+        bits = 8 * sum(made.released_row_bytes) / made.parameters
+        return Input(bits).by_default(f"weights as released, {bits:.3g} bits each with their scales", "weight_bits")
+    if form:
+        return Input(8 if form == "FP8" else 4.5).by_default(f"weights as released, in {form}", "weight_bits")
+    return Input(FULL_BITS).by_default("16-bit weights", "weight_bits")
 
 
 def released_bits(bits: float, what: str) -> None:
