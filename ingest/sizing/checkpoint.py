@@ -370,6 +370,8 @@ def saved_checkpoints(
         known.give_default("memory_bytes_per_gpu", from_catalog(card.memory_bytes))
         known.state("copied_from_gpus")
     files = _lay_out(known, layout, groups, sized, precision is not None)
+    if known.given["weight_bytes_per_parameter"].source == "torchtitan":  # the master copy alone
+        width = usual["precision"] = "fp32"
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
 
