@@ -261,9 +261,9 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
 
     def heading() -> str:
         on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
-        return (
-            f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed()}"
-        )
+        master = known.given["weight_bytes_per_parameter"].source == "torchtitan"  # FSDP saves that copy alone
+        stored = ["fp32" if master and name == "precision" else word for name, word in found.words.items()]
+        return f"Checkpoints of {sized.name}{on_gpus}: {', '.join(stored)}, {found.layout}, {mode}{found.computed()}"
 
     given = "write_bandwidth" in found.options
     return Answer(
@@ -370,8 +370,6 @@ def saved_checkpoints(
         known.give_default("memory_bytes_per_gpu", from_catalog(card.memory_bytes))
         known.state("copied_from_gpus")
     files = _lay_out(known, layout, groups, sized, precision is not None)
-    if known.given["weight_bytes_per_parameter"].source == "torchtitan":  # the master copy alone
-        width = usual["precision"] = "fp32"
     unmet, warnings = plan_interval(known, mode, relaxed=relaxed)
     said = {"layout": layout, "zero_stage": str(groups.zero_stage) if groups is not None else ""}
 
