@@ -230,6 +230,8 @@ def show(name: str, *, kind: str | None = None, catalogs: Folders = ()) -> Catal
         return CatalogEntry(_entry(catalog, *found), catalog)
     known = [item for one in LISTED for item in (*catalog.ids(one), *catalog.aliases.get(one, {}))]
     slip, said = nearest(name, known), catalog.releases.hint(name, "entry")
+    if not slip and any(name.lower() in one for one in known):
+        said = f"unknown entry {brief(name)}; `ingest catalog list {name}` lists those with that word"
     raise UsageError(said if said and not slip else f"unknown entry {brief(name)}{slip}")
 
 

@@ -178,11 +178,12 @@ def command_instead_of(word: str, known: Collection[str], rest: Sequence[str] = 
     if meant := (entry if spoken.startswith("catalog ") else spoken) or spoken or entry or others:
         behind = rest if is_file and rest[0] not in meant.split() else [*dropwhile(lambda one: not one.startswith("-"), rest)]
         asked = [one.partition("=")[0] for one in rest if one.startswith("--")]
-        if meant in OF_A_SITE and not is_file and rest:  # its words are those of a site that no file has yet
+        if meant in OF_A_SITE and not is_file:  # its words are those of a site that no file has yet
             if not asked or not {*asked} <= {*that_take("", command_of("plan"))}:
                 return f"no such command '{word}'; {elsewhere()['of a site']['']}"
             meant = "plan --new"
         behind, left = _accepted(meant.split()[0], behind) if meant.split()[0] in known else ([], "")
+        meant = meant if rest else elsewhere()["examples"].get(meant, meant)
         return f"no such command '{word}'; did you mean 'ingest {f'{meant} {shlex.join(behind)}'.rstrip()}'?{left}"
     return f"no such command {brief(word)}{nearest(word, known) or '; `ingest --help` lists them'}"
 
@@ -414,9 +415,19 @@ def _with_value(said: str, ctx: click.Context | None) -> str:
 
 
 def _example(ctx: click.Context | None) -> str:
-    """The first example of a command, from its help."""
-    found = re.search(rf"^ *(ingest {ctx.info_name} .*)", ctx.command.help or "", re.MULTILINE) if ctx is not None else None
-    return f", as in `{found[1]}`" if found else ""
+    """An example of a command that runs as it stands, else the first one of its help, or its help."""
+    if ctx is None:
+        return ""
+    name = ctx.command_path.partition(" ")[2].removeprefix("-m ingest ")
+    found = re.search(rf"^ *ingest ({name} .*)", ctx.command.help or "", re.MULTILINE)
+    return _as_in(name, found[1] if found else f"{name} --help")
+
+
+def _as_in(command: str, example: str) -> str:
+    """How to ask a command that lacks its first word: a line of the table, else the example."""
+    line = elsewhere()["examples"].get(command, example)
+    wanted = {"report", "accept", "plan"} & {command}
+    return f"; `ingest {line}` writes one" if wanted else f", as in `ingest {line}`"
 
 
 in_words_of_command = later("ingest.engine.question", "in_words_of_command")
@@ -503,6 +514,8 @@ class Commands(click.Group):
                 there, quantity = next(iter([one for one in names if one[1] == word] or partly), ("bw", ""))
                 if there != "bw":
                     raise UsageError(f"`bw` computes no '{word}'; `ingest {there} … --explain {quantity}` shows it") from None
+            if len(words) == 1 and "`ingest plan" not in str(error):  # nothing but the command: what it is about is missing
+                error.args = (f"{error}{_as_in(words[0], f'{words[0]} --help')}",)
             said, near, _ = str(error).partition("; did you")
             if refused := _REFUSED.fullmatch(said):
                 sure, meant = _taking(refused[2] or refused[3], "refused", opts, refused[1])

@@ -240,7 +240,9 @@ computed_quantity("prefill_gpus", "ceil(gpus * computed_tokens_per_second / pref
 computed_quantity("kv_reading_seconds", "kv_hit_bytes / kv_offered_bandwidth", "s",
     "Time in which a mean turn reads from the tier, alone.", label="reading of a turn")  # fmt: skip
 computed_quantity("kv_turn_bandwidth", "kv_hit_bytes / first_token_seconds", "B/s",
-    "Rate at which one turn reads its reused context.", label="read rate of one turn")  # fmt: skip
+    "Rate at which a mean turn reads its reused context; the first reuses nothing.", label="read rate of a mean turn")  # fmt: skip
+computed_quantity("kv_last_turn_bandwidth", "kv_turn_bandwidth * largest_turn", "B/s",
+    "Rate at which the turn that reuses most reads its context.", label="read rate of the last turn")  # fmt: skip
 computed_quantity("kv_mean_turns", "turn_rate * first_token_seconds", "1",
     "Mean number of turns that read their context at a moment, if each takes the time allowed.",
     label="mean number of turns that read")  # fmt: skip

@@ -261,9 +261,9 @@ def checkpoint(model: Annotated[str | None, SIZED_MODEL] = None, **options: Unpa
 
     def heading() -> str:
         on_gpus = f" on {display(groups.ranks, 'GPU')}" if groups is not None else ""
-        return (
-            f"Checkpoints of {sized.name}{on_gpus}: {', '.join(found.words.values())}, {found.layout}, {mode}{found.computed()}"
-        )
+        master = known.given["weight_bytes_per_parameter"].source == "torchtitan"  # FSDP saves that copy alone
+        stored = ["fp32" if master and name == "precision" else word for name, word in found.words.items()]
+        return f"Checkpoints of {sized.name}{on_gpus}: {', '.join(stored)}, {found.layout}, {mode}{found.computed()}"
 
     given = "write_bandwidth" in found.options
     return Answer(

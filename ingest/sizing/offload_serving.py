@@ -41,9 +41,9 @@ DEFAULTS = {
     "kv_hit_share": Input(1).by_default("the tier holds all sessions, so that every reuse hits", "hit"),
     "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
 }
-#: Results of turns that read from the tier, the two of most weight first.
-READING = ("kv_turn_bandwidth", "kv_peak_read_bandwidth", "kv_peak_turns", "kv_burst_bandwidth", "kv_blocks_per_turn",
-           "kv_block_seconds")  # fmt: skip
+#: Results of turns that read from the tier, the three of most weight first.
+READING = ("kv_turn_bandwidth", "kv_last_turn_bandwidth", "kv_peak_read_bandwidth", "kv_peak_turns", "kv_burst_bandwidth",
+           "kv_blocks_per_turn", "kv_block_seconds")  # fmt: skip
 #: What the drives or the shared system that are named have, and the need of each: none of an average where turns coincide.
 OFFERED = {"room_bytes": ("kv_tier_bytes",), "read_bandwidth_of_job": ("kv_peak_read_bandwidth", "kv_read_bandwidth"),
            "write_bandwidth_of_job": ("kv_write_bandwidth",)}  # fmt: skip
@@ -70,7 +70,7 @@ QUESTION = Question(
         Shown("kv_recompute_bandwidth"),
         *shown("kv_block_bytes", "kv_bytes_written_per_day", main=False),
         *shown("kv_writes_per_day", "kv_endurance_bytes"),
-        *(Shown(name, main=place < 2) for place, name in enumerate(READING)),
+        *(Shown(name, main=place < 3) for place, name in enumerate(READING)),
         *shown(*COMPUTING),
         *(Shown(f"{tier}_{what}", label=LABELS[what]) for tier in ("nvme", "storage") for what in OFFERED),
     ),
@@ -151,7 +151,7 @@ def serving(job: OffloadJob) -> Answer:
         settings = {name: value for name, value in settings.items() if name not in OF_TRACES}
     known.give(_variation(earlier, known))
     reads, room = bool(known.value("kv_hit_bytes")), known.find(f"{tier}_room_bytes") if tier else None
-    rate = known.find(f"{tier}_read_bandwidth_of_job" if tier else "kv_turn_bandwidth")
+    rate = known.find(f"{tier}_read_bandwidth_of_job" if tier else READING[0])
     if reads and rate is not None:
         known.link("kv_offered_bandwidth", rate)
     known.link("kv_offered_bytes", known.step("kv_tier_bytes") if room is None else room)
