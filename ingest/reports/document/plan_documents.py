@@ -522,10 +522,13 @@ def response_document(page: Page, subtitle: str) -> Document:
     sections, captions = [], texts("document")["offers"]
     for number, section in enumerate(page.sections, start=1):
         caption = captions[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
-        blocks = tuple(_blocks(section, caption, section.columns))
+        blocks = tuple(_blocks(section, caption, tuple(map(capitalised, section.columns))))
         sections.append(DocumentSection(f"part-{number}", section.title or "Verdict", blocks))
     signed = form("signed", ((one, "") for one in texts("document")["signed"]))
-    return Document(page.title, subtitle, (*sections, DocumentSection("decision", "Decision of the Buyer", (signed,))))
+    title, said = page.title, subtitle
+    if "offer" in page.sections[0].columns:
+        title, said = "Comparison of offers", f"{page.title}. {subtitle}"
+    return Document(title, said, (*sections, DocumentSection("decision", "Decision of the Buyer", (signed,))))
 
 
 @decimal_units()
@@ -542,7 +545,7 @@ def verdict_document(answer: Verdict) -> Document:
 
 def _blocks(section: Section, caption: str, heads: tuple[str, ...]) -> Iterator[Block]:
     if section.rows:
-        yield Table(caption, heads, section.rows)
+        yield Table(caption, heads, section.rows, tuple(3.0 if head == "Requirement" else 1.0 for head in heads))
     if section.lines:
         yield Bullets(section.lines)
 
