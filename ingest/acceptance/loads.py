@@ -235,7 +235,7 @@ def given_for(requirement: Requirement, setting: Setting) -> dict[str, Num]:
         given |= {
             "acceptance_dataset_bytes_per_client": REHEARSAL_BYTES,
             "written_bytes_per_client": REHEARSAL_BYTES,
-            "metadata_files": min(REHEARSAL_FILES, max(threads, math.ceil(whole_rate / (conditions.clients or 1) * PASS_SECONDS))),
+            "metadata_files": REHEARSAL_FILES,
         }
     return given
 

@@ -363,7 +363,7 @@ OPTIONS = [
      " filename_format=T-MIX-01-fio.write.$jobnum.$filenum file_service_type=sequential end_fsync=1 unlink=1"),
     ("full", "data.fill", 0, "filename_format=data.$jobnum.$filenum nrfiles=4 filesize=3663052800 size=14652211200"
      " file_service_type=sequential ioengine=psync rw=write bs=1126400 numjobs=8"),
-    ("1node", "T-META-02-fio", 0, "ioengine=filecreate numjobs=2 filename_format=T-META-02-fio.$jobnum.$filenum nrfiles=300"
+    ("1node", "T-META-02-fio", 0, "ioengine=filecreate numjobs=2 filename_format=T-META-02-fio.$jobnum.$filenum nrfiles=1000"
      " filesize=4096 unlink=1"),
     ("1node", "T-MIX-01-fio.fill", -1, "filename_format=T-MIX-01-fio.read2.$jobnum.$filenum nrfiles=4 filesize=8388608"
      " size=33554432 file_service_type=sequential ioengine=psync rw=write bs=1048576 numjobs=2"),
