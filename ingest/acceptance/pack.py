@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -270,7 +270,8 @@ def _conditions(test: AcceptanceTest, requirement: Requirement, rehearsal: bool)
     if requirement.conditions.cache:
         yield f"caches: {markdown(requirement.conditions.cache)}"
     for ident, threshold in test.also.items():
-        yield f"covers {ident}, which requires {stated(threshold, test.loads[0].unit)} under the same conditions"
+        required = required_rate(replace(test.loads[0], threshold=threshold), rehearsal=rehearsal)
+        yield f"covers {ident}, which requires {required} under the same conditions"
     for note in test.notes:
         yield f"**{markdown(note)}**"
     for name, value in test.implied.items():

@@ -219,7 +219,8 @@ class ReportWriter:
                 lines = [one.to_dict() for one in self.plan.vendor_lines]
                 stated = [{name: part for name, part in line.items() if name not in INTERNAL} for line in lines]
                 head = {"schema": SCHEMA, "format": FORMAT, "command": "report", "for": "vendor", "site": self.plan.site.name}
-                data = {**head, "title": self.plan.tender_title, "requirements": stated}
+                deciding = {name: data[name] for name in ("years", "award") if data.get(name)}
+                data = {**head, "title": self.plan.tender_title, **deciding, "requirements": stated}
             return json.dumps(all_visible(data), indent=1, ensure_ascii=False, allow_nan=False).encode()
         if suffix == ".csv":
             rows = requirement_wording(self.plan.vendor_lines if self.for_vendor else self.plan.requirements)

@@ -73,14 +73,14 @@ class Award:
             yield "electricity price", self.electricity_price, what
 
     @classmethod
-    def read(cls, rows: Rows | None) -> Award:
-        """The award that a tender states; by cost alone where it states none."""
-        found = {str(row[0]): row[1] for row in rows or () if len(row) > 1 and row[0]}
+    def read(cls, rows: Rows | None, prices: Rows | None = None) -> Award:
+        """The award that a tender states; by cost alone where it states none, over the years of its sheet of prices."""
+        found = {str(row[0]): row[1] for row in (*(prices or ()), *(rows or ())) if len(row) > 1 and row[0]}
         points = {name: float(found[name]) for name in CRITERIA if name in found}
+        years, price = int(found.get("years") or found.get(TOTAL) or cls.years), found.get("electricity price")
         if not points:
-            return cls({PRICE: 100.0}, stated=False)
-        price = found.get("electricity price")
-        return cls(points, str(found.get("method", BEST_VALUE)), int(found.get("years", 5)), price and float(price))
+            return cls({PRICE: 100.0}, years=years, stated=False)
+        return cls(points, str(found.get("method", BEST_VALUE)), years, price and float(price))
 
 
 class Price(NamedTuple):
@@ -92,6 +92,7 @@ class Price(NamedTuple):
     notes: tuple[str, ...]  # what differs
     taxes: str = ""  # whether with or without them; empty where that is not told
     limits: tuple[str, ...] = ()  # what a person has to decide: words beside prices, lines of the vendor's own, no amounts
+    years: int = Award.years
 
 
 def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
@@ -157,7 +158,7 @@ def priced(rows: Rows | None, award: Award, sent: Rows | None = None) -> Price:
             limiting.append(f"{item}: blank, which the tender asks for")
         elif faults[item]:
             limiting.append(f"{item}: {said[item]}, which is {faults[item]}")
-    return Price(total, currency, parts, tuple(notes), taxes, tuple(limiting))
+    return Price(total, currency, parts, tuple(notes), taxes, tuple(limiting), award.years)
 
 
 def _past(said: str) -> str:

@@ -414,7 +414,7 @@ def response(
     else:
         sheets, stating = read(place or paths[0])
         lines, sheet = requirement_lines.stated_lines(sheets), sheets[REQUIREMENTS_SHEET]
-        award = Award.read(stating.get(AWARD_SHEET))
+        award = Award.read(stating.get(AWARD_SHEET), stating.get(PRICES_SHEET))
         if place is not None:
             others, page_of, own = stating, page_texts(place), {text for one in sheets.values() for text in one.loose}
     offers = []

@@ -161,7 +161,8 @@ def planned_lines(path: Path) -> tuple[list[RequirementLine], Rows]:
     if twice := [ident for ident, times in Counter(one.id for one in found).items() if times > 1]:
         raise IngestError(f"{path}: found the id '{twice[0]}' twice, expected one line for each id")
     award = data.get("award")
-    return found, [(str(name), value) for name, value in award.items()] if isinstance(award, Mapping) else []
+    years = [("years", data["years"])] if is_value(data.get("years")) else []
+    return found, [*years, *(award.items() if isinstance(award, Mapping) else ())]
 
 
 def _planned(path: Path, number: int, line: Any, valued: bool) -> RequirementLine | None:

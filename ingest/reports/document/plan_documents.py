@@ -288,8 +288,7 @@ def acceptance_table(requirements: Sequence[Requirement]) -> Table:
 
 def response_table(requirements: Sequence[Requirement], terms: Sequence[ServiceTerm]) -> Table:
     """The lines of the form that vendors fill in: requirements that bind an offer, and terms that the tender states."""
-    named = [(one, ": ".join(filter(None, (line_heading(one), one.requests)))) for one in requirements]
-    lines = [(one.id, one.priority, name, required(one), "", "") for one, name in named]
+    lines = [(one.id, one.priority, line_heading(one), required(one), "", "") for one in requirements]
     answers = [(one.id, "mandatory" if one.value else "answer", one.name, one.required, "", "") for one in terms]
     return form("response", (*lines, *answers))
 
@@ -489,7 +488,7 @@ class TenderDocument(Composition):
             terms = [one for one in self.terms if one.theme == theme]
             if terms:
                 rows = ((one.id, one.name, one.text, capitalised(one.verification)) for one in terms)
-                blocks.append(form("service_terms", rows))
+                blocks.append(form("service_terms", rows)._replace(caption=f"Terms: {theme_title(theme, self.plan.kinds)}"))
             if blocks:
                 found[theme] = blocks
         if not found:
@@ -507,7 +506,8 @@ class TenderDocument(Composition):
                 yield Paragraph(" ".join(filter(None, (one.rationale, self.verification(one)))), small=True)
 
     def _acceptance(self) -> Iterator[Block]:
-        yield self.clause("tests", deviation=f"{Setting().allowed_deviation * 100:.3g} %")
+        for name in ("tests", "passing", "clients_of_tests"):
+            yield self.clause(name, deviation=f"{Setting().allowed_deviation * 100:.3g} %")
         yield acceptance_table(self.plan.requirements)
         untested = [one for one in self._lines if one.id not in self.tests]
         if untested:
@@ -522,10 +522,13 @@ def response_document(page: Page, subtitle: str) -> Document:
     sections, captions = [], texts("document")["offers"]
     for number, section in enumerate(page.sections, start=1):
         caption = captions[section.title.partition(" ")[0].rstrip(",")] if section.rows else ""
-        blocks = tuple(_blocks(section, caption, section.columns))
+        blocks = tuple(_blocks(section, caption, tuple(map(capitalised, section.columns))))
         sections.append(DocumentSection(f"part-{number}", section.title or "Verdict", blocks))
     signed = form("signed", ((one, "") for one in texts("document")["signed"]))
-    return Document(page.title, subtitle, (*sections, DocumentSection("decision", "Decision of the Buyer", (signed,))))
+    title, said = page.title, subtitle
+    if "offer" in page.sections[0].columns:
+        title, said = "Comparison of offers", f"{page.title}. {subtitle}"
+    return Document(title, said, (*sections, DocumentSection("decision", "Decision of the Buyer", (signed,))))
 
 
 @decimal_units()
@@ -542,7 +545,7 @@ def verdict_document(answer: Verdict) -> Document:
 
 def _blocks(section: Section, caption: str, heads: tuple[str, ...]) -> Iterator[Block]:
     if section.rows:
-        yield Table(caption, heads, section.rows)
+        yield Table(caption, heads, section.rows, tuple(3.0 if head == "Requirement" else 1.0 for head in heads))
     if section.lines:
         yield Bullets(section.lines)
 

@@ -191,7 +191,7 @@ CONTENTS = 'TOC \\o "1-1" \\h \\z \\u'
 #: Width of the text in cm; of a blank that indents a derivation and of its lines' continuation, in points.
 PAGE, STEP, HANGING = 16.5, 4.2, 8.0
 #: A table of more rows may go on on the next page; one of quantities in lines has low ones.
-MOST_TOGETHER, MOST_TURNED = 16, 24
+MOST_TOGETHER, MOST_TURNED = 6, 24
 #: Rows at the top of a longer table, its heading included, that stay together at the end of a page.
 BEGINNING = 4
 
@@ -227,7 +227,7 @@ class WordWriter:
                 at = str(FIRST_BOOKMARK + number)
                 line._p.r_lst[0].addprevious(xml("bookmarkStart", id=at, name=f"_Toc{at}"))
                 line._p.append(xml("bookmarkEnd", id=at))
-                line.paragraph_format.page_break_before = number == 0 or bool(section.letter) or None
+                line.paragraph_format.page_break_before = number == 0 or None
         return list(self._body)
 
     def part(self, document: Document, name: str) -> list[Any]:
@@ -240,7 +240,6 @@ class WordWriter:
     def _section(self, heading: str, section: DocumentSection) -> Any:
         """A section; the paragraph of its heading."""
         line = self._line(heading, "Heading 1")
-        line.paragraph_format.page_break_before = bool(section.letter) or None
         for block, follower in zip_longest(section.blocks, section.blocks[1:]):
             if isinstance(block, Paragraph):
                 self._paragraph(block, follower)

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from string import ascii_uppercase
 
 from ingest.errors import listed
+from ingest.reports.labels import capitalised, plain
 from ingest.reports.page import Page, Section, joined, page_of
 from ingest.requirement import INFORMATION
 from ingest.rfp.compliance import ANSWERED, MET, PARTLY, SLIP, UNASKED, LineVerdict
 from ingest.rfp.offer_verdict import MOST_LISTED, Comparison, Response, credit
 from ingest.rfp.requirement_lines import TARGET
+from ingest.site.requirement_wording import LINES
+from ingest.site.service_records import records
 from ingest.text import grouped
 from ingest.units import display
 
@@ -18,6 +21,8 @@ from ingest.units import display
 MOST_MARGIN = 10
 #: Columns of offers in one table: more do not fit into a terminal.
 MOST_COLUMNS = 7
+#: Names of requirements and terms by id.
+LINE_NAMES = {one.id: capitalised(plain(one.metric)) for one in LINES} | {one.id: one.name for one in records()}
 FLAT = ("id", "priority", "required", "unit", "offered", "margin", "result")
 
 
@@ -35,7 +40,7 @@ def response_page(answer: Response, verbose: bool = False) -> Page:
         rows.append((line.id, line.priority, required, offered, margin_text(one), one.verdict))
     # The file, which values count, and what they are compared with.
     price = answer.price
-    cost = "" if price.total is None else f"{price.total:,.0f} {price.currency} over the planned years".replace("  ", " ")
+    cost = "" if price.total is None else f"{price.total:,.0f} {price.currency} over {price.years} years".replace("  ", " ")
     basis = (answer.path, _counted(answer), answer.sent and f"sent: {answer.sent}", answer.reservations)
     sections = [
         Section("", ("", ""), (), ("; ".join(filter(None, basis)),)),
@@ -96,19 +101,19 @@ def comparison_page(found: Comparison, verbose: bool = False) -> Page:
     }
     named = zip(letters, found.offers, strict=True)
     # Slips of units first, since they decide.
-    notes = [
-        f"{letter} {note}"
+    notes = grouped(
+        (note, letter)
         for slips in (True, False)
         for letter, offer in zip(letters, found.offers, strict=True)
         for note in _grouped_notes([line for line in offer.lines if (line.verdict == SLIP) == slips])
-    ]
+    )
     sections = [
         Section("", heads, tuple((letter, *row) for letter, row in zip(letters, summary_rows(found), strict=True))),
         *_ranking(found),
-        *_blocks("Compliance", found, verdicts, more),
-        *_blocks("Margins", found, {place: texts for place, texts in margins.items() if any(texts)}),
-        *_blocks("Targets", found, earned, weights=True),
-        Section("Notes", lines=tuple(notes)),
+        *_blocks("Compliance", found, verdicts, more, named=verbose),
+        *_blocks("Margins", found, {place: texts for place, texts in margins.items() if any(texts)}, named=verbose),
+        *_blocks("Targets", found, earned, weights=True, named=verbose),
+        Section("Notes", lines=tuple(f"{', '.join(of)} {note}" for note, of in notes.items())),
         Section(
             "Differences from the requirements sent",
             lines=tuple(f"{letter} {change}" for letter, offer in named for change in offer.changes),
@@ -130,19 +135,20 @@ def _ranking(found: Comparison) -> Iterator[Section]:
     award = found.award
     offers = dict(zip(found.names, found.offers, strict=True))
     points_of = (f"{name} ({points:g})" for name, points in award.points.items())
-    heads = ("rank", "offer", "verdict", *points_of, award.method, "cost")
+    heads = ("rank", "offer", "verdict", *points_of, award.method, f"cost over {award.years} years")
     rows = [
         (str(one.rank), one.offer, offers[one.offer].verdict, *(f"{points:.1f}" for points in one.points.values()),
          f"{one.total:,.1f}", "" if one.cost is None else f"{one.cost:,.0f} {offers[one.offer].price.currency}".rstrip())
         for one in found.ranking
     ]  # fmt: skip
-    notes = [
-        f"{name}: {note}"
+    notes = grouped(
+        (note, name)
         for name, one in offers.items()
         for note in (*one.price.notes, *(f"beside the lines: {text}" for text in one.beside))
-    ]
+    )
     if rows or notes or award.stated:
-        yield Section("Ranking", heads if rows else ("", ""), tuple(rows), (*found.deciding, *notes))
+        said = (f"{', '.join(names)}: {note}" for note, names in notes.items())
+        yield Section("Ranking", heads if rows else ("", ""), tuple(rows), (*found.deciding, *said))
 
 
 def letters_of(number: int) -> tuple[str, ...]:
@@ -167,22 +173,24 @@ def summary_rows(found: Comparison) -> Iterator[tuple[str, ...]]:
 
 
 def _blocks(
-    title: str, found: Comparison, texts: Mapping[int, Sequence[str]], more: tuple[str, ...] = (), weights: bool = False
-) -> Iterator[Section]:
+    title: str, found: Comparison, texts: Mapping[int, Sequence[str]], more: tuple[str, ...] = (), weights: bool = False,
+    named: bool = False,
+) -> Iterator[Section]:  # fmt: skip
     """A table with a column for each offer, in parts for which a terminal is wide enough.
 
     `texts` are the cells by the place of the requirement; with `weights` those of the targets stand before them, and below all
-    the score.
+    the score; `named` ones have the names of requirements and terms.
     """
     letters = letters_of(len(found.offers))
     for first in range(0, len(letters), MOST_COLUMNS):
         part = slice(first, first + MOST_COLUMNS)
-        named = title if len(letters) <= MOST_COLUMNS else f"{title}, {letters[part][0]} to {letters[part][-1]}"
+        whole = title if len(letters) <= MOST_COLUMNS else f"{title}, {letters[part][0]} to {letters[part][-1]}"
         rows: list[tuple[str, ...]] = []
         for place, cells in texts.items():
             ident = found.requirements[place].id
-            rows.append((ident, *([f"{found.weights[ident]:g}"] if weights else []), *cells[part]))
+            own = [LINE_NAMES.get(ident, "")] * named + [f"{found.weights.get(ident, 1):g}"] * weights
+            rows.append((ident, *own, *cells[part]))
         if weights and rows:
-            rows.append(("score", "", *("" if score is None else f"{score * 100:.1f} %" for score in found.scores[part])))
-        heads = ("id", *(["weight"] if weights else []), *letters[part])
-        yield Section(named, heads, tuple(rows), more if part.stop >= len(letters) else ())
+            rows.append(("score", *[""] * len(own), *("" if score is None else f"{score * 100:.1f} %" for score in found.scores[part])))
+        heads = ("id", *["requirement"] * named, *["weight"] * weights, *letters[part])
+        yield Section(whole, heads, tuple(rows), more if part.stop >= len(letters) else ())

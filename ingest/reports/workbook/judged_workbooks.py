@@ -16,7 +16,7 @@ from ingest.configuration import decimal_units
 from ingest.reports.charts.usage import DAYS, steps_of
 from ingest.reports.labels import capitalised, plain
 from ingest.reports.pages.acceptance import evidence_rows, inspection_sections, verdict_title
-from ingest.reports.pages.response import summary_rows
+from ingest.reports.pages.response import LINE_NAMES, summary_rows
 from ingest.reports.workbook.sheet import CellContent, DisplayUnit, NumberCell, SheetLayout, display_unit, layouts
 from ingest.reports.workbook.workbook_writer import WorkbookWriter, write_sections
 from ingest.rfp.compliance import ANSWERED, MET, UNASKED, LineVerdict
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from ingest.accounting.result import Usage
 
 #: Columns of a sheet of lines before those of the offers, with their widths.
-LINE = {"Id": 15, "Priority": 14, "Required": 12, "Unit": 11}
+LINE = {"Id": 15, "Requirement": 40, "Priority": 12, "Required": 18, "Unit": 11}
 #: Width of the column of an offer.
 OFFER = 13
 #: The first sheet, with widths.
 OFFERS = {"Offer": 30, "Verdict": 18, "Mandatory met": 12, "Targets met": 10, "Score": 9, "Lines changed": 9, "Notes": 8,
           "File": 50}  # fmt: skip
-NOTES = {"Offer": 24, "Id": 15, "Result": 18, "Offered": 14, "Unit": 11, "Note": 90}
+NOTES = {"Offer": 24, "Id": 15, "Result": 18, "Offered": 14, "Unit": 11, "Note": 64}
 CHANGES = {"Offer": 24, "Id": 15, "Difference from the requirements sent": 110}
 
 
@@ -48,7 +48,7 @@ def response_workbook(found: Comparison) -> bytes:
               "Notes": NOTES, "Differences": CHANGES, "Requirements": {"Id": 15, "Requirement": 120}}  # fmt: skip
     if found.ranking:
         points = dict.fromkeys((f"{name} ({most:g})" for name, most in found.award.points.items()), 12)
-        sheets = {"Offers": OFFERS, "Ranking": {"Rank": 7, "Offer": 60, **points, found.award.method: 14, "Cost": 16}, **sheets}
+        sheets = {"Offers": OFFERS, "Ranking": {"Rank": 7, "Offer": 60, **points, found.award.method: 14, f"Cost over {found.award.years} years": 16}, **sheets}
     book = WorkbookWriter(
         "Offers compared", {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in sheets.items()}
     )
@@ -77,7 +77,7 @@ def response_workbook(found: Comparison) -> bytes:
                 unit = None if one.value is None else response_unit(one.value, one.unit)
                 required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
                 if unit is not None or name == "Compliance":
-                    own = (one.id, one.priority, required, "" if unit is None else unit.name)
+                    own = (one.id, LINE_NAMES.get(one.id, ""), one.priority, required or one.required, unit.name if unit else "")
                     sheet.row(*own, *map(content, found.row(place)))
             if name == "Compliance":
                 # All that is not met stands out.

@@ -20,7 +20,7 @@ from ingest.reports.workbook.sheet import CellContent, CellFormula, EntryCell, N
 from ingest.reports.workbook.workbook_writer import FREE, WorkbookWriter, add_section, add_title
 from ingest.requirement import GROWTH, INFORMATION, THEMES, Requirement, said_of, theme_title
 from ingest.rfp import response_form as form
-from ingest.rfp.award import AWARD_SHEET, IN_STEPS, ONCE, Award
+from ingest.rfp.award import AWARD_SHEET, IN_STEPS, ONCE, TOTAL, Award
 from ingest.rfp.requirement_lines import term_line
 from ingest.rfp.response_form import ResponseUnit, read_unit, response_unit, units_offered
 from ingest.site.load_conditions import latency_in_words
@@ -225,7 +225,8 @@ def _prices(plan: Plan, sheet: SheetWriter) -> None:
             sheet.row(item, *_amount(plan.rounded(size), "B"), *_amount(first, "B/s"), counts, *blank)
     for counts, items in words["others"].items():
         for item in filter(None, (said_of(one, plan.kinds) for one in items)):
-            sheet.row(item, *blank, counts, *blank)
+            over = (NumberCell(max(plan.years, 1), "strong"), "years", *blank[2:]) if item == TOTAL else blank
+            sheet.row(item, *over, counts, *blank)
 
 
 def _amount(value: float | None, unit: str, name: str = "") -> tuple[CellContent, CellContent]:
