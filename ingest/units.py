@@ -170,6 +170,7 @@ def unit_factor(text: str) -> tuple[float, str]:
     return factor, "/".join(parts)
 
 
+@lru_cache(maxsize=1024)
 def _meant(symbol: str) -> str:
     """The units that a word may stand for: those in capitals or small letters, else the nearest; empty for none."""
     same = [f"'{word}'" for word in _KNOWN if word.lower() == symbol.lower()]

@@ -24,7 +24,6 @@ from ingest.cli.main import main
 from ingest.configuration import VARIABLES, forget_configuration
 from ingest.errors import IngestError
 from ingest.files import table_beside
-from ingest.reports.workbook.vendor_workbook import vendor_workbook
 
 #: Run by hand, with packages that no test has.
 collect_ignore = ["measure_activations.py"]
@@ -354,8 +353,3 @@ def short_rehearsal():
 @pytest.fixture(scope="session")
 def hpc_plan():
     return example_plan("hpc-128-nodes")
-
-
-@pytest.fixture(scope="session")
-def hpc_book(hpc_plan):
-    return vendor_workbook(hpc_plan)

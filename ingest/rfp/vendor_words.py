@@ -69,6 +69,7 @@ class Read(NamedTuple):
     why: str = ""  # why there is none
 
 
+@lru_cache(maxsize=4096)
 def in_notation(written: str) -> str:
     """A text with its units as they are read."""
     for pattern, instead in NOTATIONS:
@@ -76,6 +77,7 @@ def in_notation(written: str) -> str:
     return written
 
 
+@lru_cache(maxsize=4096)
 def parsed(written: str, base: str) -> float | None:
     """A value with its unit in base units; None for another unit or for words."""
     try:

@@ -16,15 +16,9 @@ SITE = EXAMPLES / "enterprise-64-nodes.yaml"
 
 
 @pytest.fixture(scope="module")
-def enterprise_plan():
-    """The plan of the enterprise example, without draws."""
-    return example_plan("enterprise-64-nodes")
-
-
-@pytest.fixture(scope="module")
-def enterprise_document(enterprise_plan):
-    """Its document, without charts."""
-    return tender_document(enterprise_plan)
+def enterprise_document():
+    """The document of the enterprise example, without charts."""
+    return tender_document(example_plan(SITE.stem))
 
 
 @pytest.fixture
@@ -44,9 +38,9 @@ def warned(enterprise_document, tmp_path):
     return warnings
 
 
-def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(warned, enterprise_plan):
+def test_what_a_template_leaves_out_is_named_with_the_fields_that_bring_it(warned):
     found = warned("{{title}}", "{{scope}}", "At least {{R-READ-01}}")
-    mandatory = {one.id for one in enterprise_plan.requirements if one.priority == "mandatory"}
+    mandatory = {one.id for one in example_plan(SITE.stem).requirements if one.priority == "mandatory"}
     assert len(found) == 1
     missed, _, fields = found[0].partition(": add ")
     assert {one.partition(" ")[0] for one in missed.removeprefix("leaves out ").split(", ")} >= mandatory - {"R-READ-01"}

@@ -93,7 +93,6 @@ def job(times, batch=8, world="world size: 8\n"):
     return world + "".join(line.format(number, time, batch) for number, time in enumerate(times, 1))
 
 
-EVENT = ':::MLLOG {"namespace": "", "time_ms": %d, "event_type": "INTERVAL_START", "key": "%s", "value": 512, "metadata": {}}\n'
 POISON = {
     **table("observation/refused.yaml")["a_poisoned_log"],
     "a step of 5,000 digits": (megatron((1, "9" * 5000, 1000)), ":1: found '999"),

@@ -21,7 +21,7 @@ from ingest.reports.pages.storage import fits_page, flip_row, turned
 from ingest.site.influence import site_inputs
 from ingest.site.planner import plan
 from ingest.sizing.job import Job
-from ingest.storage import flips
+from ingest.storage import flips, replanning
 from ingest.storage.data_path import INSTALLED
 from ingest.storage.need import need_in, need_of
 from ingest.storage.replanning import waits
@@ -29,6 +29,21 @@ from ingest.storage.replanning import waits
 fits = import_module("ingest.storage.fit")
 NEAR = 0.005
 HPC = EXAMPLES / "hpc-128-nodes.yaml"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def planned_once():
+    """What a site is planned as with another value, kept: most tests here turn the inputs of one example."""
+    made, plan_again = {}, replanning.planned_again
+
+    def once(planned, settings):
+        key = repr((planned.site.written, planned.years, settings))
+        made[key] = made[key] if key in made else plan_again(planned, settings)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(replanning, "planned_again", once)
+        yield
 
 
 class Chosen:

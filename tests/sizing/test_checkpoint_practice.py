@@ -7,6 +7,7 @@ import yaml
 from conftest import CATALOG, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_checkpoint import value
 
 import ingest
 from ingest.catalog.records import Failures
@@ -21,10 +22,6 @@ JOBS = (
     ("llama3-70b", 2048), ("mixtral-8x7b", 512), ("gpt3-175b", 4096), ("deepseek-v3", 2048), ("llama3-405b", 8192),
     ("llama3-405b", 16384),
 )  # fmt: skip
-
-
-def value(name, model, gpus, **options):
-    return ingest.checkpoint(model, gpus=gpus, **options).results[name].value
 
 
 def why(answer, name):

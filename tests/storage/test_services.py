@@ -44,7 +44,6 @@ def prices(tmp_path):
     return write
 
 
-SOLD = "date: 2026-11-01\ncurrency: USD\nprices: %s\n"
 ORDER = in_order(CATALOG.get(Storage, "google-managed-lustre").tiers)
 
 
