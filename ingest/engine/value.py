@@ -152,17 +152,23 @@ def assumed(value: float, why: str, *supply: str | Option, source: str = "", whe
 
 
 def defaults_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
-    """The assumed values of a table: `value`, `why`, and where known `source`, `where` and the ways to `supply` one's own."""
-    return {
-        name: assumed(
-            one["value"],
-            one["why"],
-            *[Option.of(way) for way in one.get("supply", [f"set.{name}"])],
-            source=one.get("source", ""),
-            where=one.get("where", ""),
-        )
-        for name, one in table.items()
-    }
+    """Values that hold until the user sets them, by quantity: `value`, `why`, and where known `low`, `high`, `source`, `where`,
+    `grade` and the ways to `supply` one's own; without those it is `--set`.
+    """
+    found = {}
+    for name, one in table.items():
+        known = {key: one[key] for key in ("low", "high", "source", "where", "grade") if key in one}
+        ways = [Option.of(way) for way in one.get("supply", f"set.{name}").split()]
+        found[name] = Input(one["value"], **known).by_default(one["why"], *ways)
+    return found
+
+
+def defaults_by_part(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Input]]:
+    """Those of a table with columns `quantity` and `of`, by the question, or part of one, that they are of."""
+    parts: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(row["of"], {})[row["quantity"]] = row
+    return {part: defaults_of(table) for part, table in parts.items()}
 
 
 def derived(value: Any, where: str, *, note: str = "") -> Input:
