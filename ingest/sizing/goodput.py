@@ -21,9 +21,9 @@ from ingest.engine.ranges import Tree
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity
+from ingest.engine.value import Input, Quantity, defaults_of
 from ingest.errors import IngestError, UsageError
-from ingest.sizing import USUAL
+from ingest.files import table_beside
 from ingest.sizing.checkpoint import CheckpointOptions, KeptOptions, TierOptions, checkpoint
 from ingest.sizing.checkpoint_schedule import replanned
 from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_user, quantities_of, settings_of
@@ -289,7 +289,7 @@ SIMULATED = {
     "restart_fraction": "restart",
 }
 #: Figures that hold until the user sets them, by quantity.
-DEFAULTS = USUAL["goodput"]
+DEFAULTS = defaults_of({row["quantity"]: row for row in table_beside(__file__, "goodput.csv")})
 
 
 class RunOptions(TypedDict, total=False):
