@@ -174,16 +174,20 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 def table_beside(module: str | Path, name: str) -> Any:
     """A table of the package: the file of that name below the folder of a module, which gives its `__file__`.
 
-    YAML as it is; of CSV the rows, without empty cells, and with numbers where a cell is one.
+    YAML as it is; of CSV the rows by `of` and `quantity`, without empty cells and with numbers where a cell is one.
     """
     import json
 
     text = (Path(module).parent / name).read_text(encoding="utf-8")
     if name.endswith(".csv"):
         head, *rows = csv.reader(text.splitlines())
-        # Cells at the end of a row may be left out.
-        cells = ([pair for pair in zip(head, row, strict=False) if pair[1]] for row in rows)
-        return [{key: json.loads(cell) if _NUMBER.fullmatch(cell) else cell for key, cell in row} for row in cells]
+        found: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            cells = {key: cell for key, cell in zip(head, row, strict=False) if cell}
+            name, part = cells.pop("quantity"), cells.pop("of")
+            known = {key: json.loads(cell) if _NUMBER.fullmatch(cell) else cell for key, cell in cells.items()}
+            found.setdefault(part, {})[name] = known
+        return found
     import yaml
 
     return yaml.load(text, Loader=yaml.CSafeLoader)

@@ -163,14 +163,6 @@ def defaults_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
     return found
 
 
-def defaults_by_part(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Input]]:
-    """Those of a table with columns `quantity` and `of`, by the question, or part of one, that they are of."""
-    parts: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for row in rows:
-        parts.setdefault(row["of"], {})[row["quantity"]] = row
-    return {part: defaults_of(table) for part, table in parts.items()}
-
-
 def derived(value: Any, where: str, *, note: str = "") -> Input:
     """A number, or a column of numbers, that is counted from an entry; `where` says from what."""
     return Input(value, source="arithmetic", where=where, grade="derived", note=note)

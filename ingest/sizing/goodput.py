@@ -289,7 +289,7 @@ SIMULATED = {
     "restart_fraction": "restart",
 }
 #: Figures that hold until the user sets them, by quantity.
-DEFAULTS = defaults_of({row["quantity"]: row for row in table_beside(__file__, "goodput.csv")})
+DEFAULTS = defaults_of(table_beside(__file__, "goodput.csv")["goodput"])
 
 
 class RunOptions(TypedDict, total=False):

@@ -13,7 +13,7 @@ from ingest.engine.question import Question, Shown, option, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred, Sources
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, defaults_by_part, derived
+from ingest.engine.value import Input, Quantity, defaults_of, derived
 from ingest.errors import IngestError, UsageError, one_of
 from ingest.files import table_beside
 from ingest.sizing import evidence_ladder
@@ -39,8 +39,8 @@ PLACES = {"gpu": "GPU memory", "cpu": "host memory", "nvme": "NVMe", "storage": 
 #: tier -> what sets the size of it in a node
 SIZES = {"gpu": "gpu", "cpu": "set.host_memory_per_node", "nvme": "set.nvme_bytes_per_node"}
 #: What nobody has to give, by part of the question; of the tiers.
-_ROWS = table_beside(__file__, "offload_defaults.csv")
-USUAL = defaults_by_part(_ROWS)
+_PARTS = table_beside(__file__, "offload_defaults.csv")
+USUAL = {part: defaults_of(rows) for part, rows in _PARTS.items()}
 TIER_DEFAULTS = USUAL["tiers"]
 #: Drives whose bandwidth is measured are not discounted again.
 MEASURED_WITH_TENSORS = Input(1, note="the bandwidth is measured with reads and writes of tensors")
