@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
 import gc
 import os
+import re
 import stat
 import sys
 import time
@@ -176,11 +178,30 @@ def read_text(path: str | Path, expected: str, *, place: str = "", most: int = M
         raise IngestError(cannot_be_read(f"{place or path}:{line}", f"byte {error.start} is not UTF-8", expected)) from None
 
 
+#: A cell that is a number, as JSON writes it.
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
+
+
 def table_beside(module: str | Path, name: str) -> Any:
-    """A table of the package: the YAML file of that name below the folder of a module, which gives its `__file__`."""
+    """A table of the package: the file of that name below the folder of a module, which gives its `__file__`.
+
+    YAML as it is; of CSV the rows by `of` and `quantity`, without empty cells and with numbers where a cell is one.
+    """
+    import json
+
+    text = (Path(module).parent / name).read_text(encoding="utf-8")
+    if name.endswith(".csv"):
+        head, *rows = csv.reader(text.splitlines())
+        found: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            cells = {key: cell for key, cell in zip(head, row, strict=False) if cell}
+            name, part = cells.pop("quantity"), cells.pop("of")
+            known = {key: json.loads(cell) if _NUMBER.fullmatch(cell) else cell for key, cell in cells.items()}
+            found.setdefault(part, {})[name] = known
+        return found
     import yaml
 
-    return yaml.load((Path(module).parent / name).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 def read_json_object(

@@ -233,6 +233,7 @@ def computed_quantity(
     *,
     needs: str = "",  # its quantities in the order in which a derivation lists them, where the expression has another one
     example: str = "",  # a worked example, `call -> result`, which the tests run and the reference shows
+    module: str = "",  # that declares it; the caller where none is named
     **declared: Any,  # `where`, `label`, `of`, `when` and limits, as of `formula`
 ) -> Callable[..., Num]:
     """Declare a quantity that an expression over other quantities yields: a `formula` without the frame of a function.
@@ -251,10 +252,30 @@ def computed_quantity(
     except SyntaxError:
         raise ValueError(f"the quantity '{name}' has no expression: {expression}") from None
     function = FunctionType(code, vars(recorder))
-    function.__module__ = sys._getframe(1).f_globals["__name__"]
+    function.__module__ = module or sys._getframe(1).f_globals["__name__"]
     shown, _, result = example.partition(" -> ")
     function.__doc__ = f"{meaning}\n\n>>> {shown}\n{result}\n" if example else meaning
     return formula(unit, source, **declared)(function)
+
+
+#: The columns of a table of expressions: the arguments of `computed_quantity`, and the range of values that may be given.
+EXPRESSED = ("name", "unit", "expression", "meaning", "label", "source", "where", "range", "of", "when", "needs", "example")
+
+
+def computed_quantities(module: str) -> None:
+    """Declare the quantities in the table of expressions beside a module, which gives its `__file__`."""
+    name = sys._getframe(1).f_globals["__name__"]
+    for row in computed_in(module):
+        computed_quantity(**row, module=name)
+
+
+def computed_in(module: str) -> Iterator[dict[str, Any]]:
+    """The arguments of each `computed_quantity` in the table of expressions beside a module; ranges as of `given_in`."""
+    with Path(module).with_suffix(".computed.csv").open(encoding="utf-8", newline="") as lines:
+        _, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+    for row in rows:
+        told = {key: cell for key, cell in zip(EXPRESSED, row, strict=False) if cell}
+        yield told | _limits_in(told.pop("range", ""))
 
 
 def input_quantity(name: str, unit: str, meaning: str, **limits: object) -> None:

@@ -151,18 +151,16 @@ def assumed(value: float, why: str, *supply: str | Option, source: str = "", whe
     return Input(value, source=source, where=where, grade="assumed").by_default(why, *supply)
 
 
-def defaults_of(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Input]:
-    """The assumed values of a table: `value`, `why`, and where known `source`, `where` and the ways to `supply` one's own."""
-    return {
-        name: assumed(
-            one["value"],
-            one["why"],
-            *[Option.of(way) for way in one.get("supply", [f"set.{name}"])],
-            source=one.get("source", ""),
-            where=one.get("where", ""),
-        )
-        for name, one in table.items()
-    }
+def defaults_of(table: Mapping[str, Mapping[str, Any]], grade: str = "") -> dict[str, Input]:
+    """Values that hold until the user sets them, by quantity: `value`, `why`, and where known `low`, `high`, `source`, `where`,
+    `grade` and the ways to `supply` one's own; without those it is `--set`. `grade` is that of rows without one.
+    """
+    found = {}
+    for name, one in table.items():
+        known = {key: one[key] for key in ("low", "high", "source", "where") if key in one}
+        ways = [Option.of(way) for way in one.get("supply", f"set.{name}").split()]
+        found[name] = Input(one["value"], grade=one.get("grade", grade), **known).by_default(one["why"], *ways)
+    return found
 
 
 def derived(value: Any, where: str, *, note: str = "") -> Input:

@@ -1,73 +1,9 @@
 """A corpus of text: its size on storage, as text and as tokens, and estimates from a sample with their intervals."""
 
-from ingest.engine.registry import computed_quantity, input_quantities
+from ingest.engine.registry import computed_quantities, computed_quantity, input_quantities
 
 input_quantities(__file__)
-
-
-computed_quantity("bytes_per_token", "corpus_bytes / tokens", "B/token",
-    "Text bytes that one token stands for: totals over totals, never a mean of ratios.", low=0.1, high=65_536,
-    above=False)  # fmt: skip
-computed_quantity("tokenized_bytes", "tokens * token_id_bytes", "B",
-    "Bytes of the corpus as token ids in an array, as training reads it.")  # fmt: skip
-computed_quantity("stored_share", "stored_bytes / corpus_bytes", "1",
-    "Stored bytes for each byte of text: below one where files are compressed.")  # fmt: skip
-computed_quantity("tokenized_share", "tokenized_bytes / stored_bytes", "1",
-    "Bytes of ids for each stored byte: what the tokenized copy adds.")  # fmt: skip
-computed_quantity("tokens_per_document", "tokens / documents", "token/document", "Mean length of a document in tokens.")
-computed_quantity("bytes_per_document", "corpus_bytes / documents", "B/document", "Mean length of a document as text.")
-computed_quantity("stored_bytes_per_file", "stored_bytes / files", "B/file", "Mean size of a file on storage.")
-computed_quantity("text_sample_bytes", "bytes_per_token * tokens_per_sample", "B/sample",
-    "Bytes of one training sample where text, not ids, is read.")  # fmt: skip
-
-computed_quantity("mean_sample_bytes", "sample_files_bytes / samples", "B/sample",
-    "Mean stored bytes of one sample with its share of the framing: bytes that one epoch reads, over the samples.")  # fmt: skip
-computed_quantity("mean_samples_per_file", "samples / sample_files", "sample/file", "Mean samples that one file holds.")
-computed_quantity("mean_file_bytes", "sample_files_bytes / sample_files", "B/file", "Mean size of a file.")
-
-# Sizes of samples that differ: classes, in each of which they are spread evenly
-computed_quantity("class_bytes", "class_share * (class_low_bytes + class_high_bytes) / 2", "B",
-    "Part of a class in the mean size of a sample.", example="class_bytes(0.5, 1e6, 3e6) -> 1000000.0")  # fmt: skip
-computed_quantity("class_requests", "class_share * (1 + where(class_high_bytes > class_low_bytes,"
-    " (maximum(class_high_bytes - largest_request_bytes, 0) ** 2 - maximum(class_low_bytes - largest_request_bytes, 0) ** 2)"
-    " / (2 * largest_request_bytes * maximum(class_high_bytes - class_low_bytes, least_width)),"
-    " maximum(class_low_bytes / largest_request_bytes - 1, 0)))", "1",
-    "Part of a class in the requests of a sample: one, and what is beyond the largest request in shares of one.",
-    needs="class_share class_low_bytes class_high_bytes largest_request_bytes least_width", source="arithmetic",
-    where="mean of max(1, size ÷ request) over sizes that are spread evenly",
-    example="class_requests(0.5, 3e6, 3e6, 1e6, 1e-9), class_requests(1, 0.5e6, 1.5e6, 1e6, 1e-9) -> (1.5, 1.125)")  # fmt: skip
-computed_quantity("class_small_share", "class_share * minimum(maximum(largest_request_bytes - class_low_bytes, 0)"
-    " / maximum(class_high_bytes - class_low_bytes, least_width), 1)", "1",
-    "Part of a class in the samples that are smaller than the largest request.", high=1,
-    needs="class_share class_low_bytes class_high_bytes largest_request_bytes least_width",
-    example="class_small_share(0.5, 1e6, 3e6, 2e6, 1e-9), class_small_share(0.5, 1e6, 1e6, 1e6, 1e-9)"
-    " -> (0.25, 0.0)")  # fmt: skip
-computed_quantity("padded_low_bytes", "ceil(class_low_bytes * member_scale / member_quantum) * member_quantum", "B",
-    "Smallest member of a class with its padding.", example="padded_low_bytes(3000, 1, 512) -> 3072")  # fmt: skip
-computed_quantity("padded_high_bytes", "ceil(class_high_bytes * member_scale / member_quantum) * member_quantum", "B",
-    "Largest member of a class with its padding.", example="padded_high_bytes(3000, 1, 512) -> 3072")  # fmt: skip
-computed_quantity("class_padding", "class_share * (where(class_high_bytes > class_low_bytes,"
-    " (padded_high_bytes * (class_high_bytes * member_scale - (padded_high_bytes - member_quantum) / 2)"
-    " - padded_low_bytes * (class_low_bytes * member_scale - (padded_low_bytes - member_quantum) / 2))"
-    " / (maximum(class_high_bytes - class_low_bytes, least_width) * member_scale), padded_low_bytes)"
-    " - (class_low_bytes + class_high_bytes) * member_scale / 2)", "B", "Part of a class in the mean padding of a member.",
-    source="arithmetic", above=False, where="integral of the padded size over sizes that are spread evenly",
-    example="class_padding(1, 3000, 3000, 3072, 1, 512, 3072, 1e-9), class_padding(1, 1024, 512, 1024, 1, 512, 512, 1e-9)"
-    " -> (72.0, 256.0)")  # fmt: skip
-computed_quantity("requests_per_sample", "total(class_requests_of_sizes)", "1",
-    "Read requests of one sample, where each lies in a file of its own.", label="read requests per sample")  # fmt: skip
-computed_quantity("small_file_share", "total(class_small_share_of_sizes)", "1",
-    "Share of the samples that are smaller than the largest read request.", label="share of small files", high=1,
-    above=False)  # fmt: skip
-computed_quantity("padding_of_mixed_sizes", "total(class_padding_of_sizes)", "B",
-    "Mean padding of members of a known mix of sizes.")  # fmt: skip
-computed_quantity("request_of_sizes", "sample_bytes * one_sample / requests_per_sample", "B",
-    "Mean read request where each sample lies in a file of its own: bytes over requests.",
-    label="mean read request over all sizes", example="request_of_sizes(1.2e6, 1, 1.5) -> 800000.0")  # fmt: skip
-computed_quantity("sample_reads_per_second_per_job",
-    "samples_per_second_per_job / one_sample * requests_per_sample * (1 - cache_hit_fraction)", "1/s",
-    "Read requests of the whole job in a second.", label="read requests per job",
-    example="sample_reads_per_second_per_job(100, 1, 1.5, 0.5) -> 75.0")  # fmt: skip
+computed_quantities(__file__)
 
 sampled_density = computed_quantity("sampled_density", "total(drawn_densities) / draws", "1/B",
     "Mean over draws in which every stored byte is as likely as another; unbiased whatever the sizes of the files.",

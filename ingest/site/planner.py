@@ -63,7 +63,7 @@ HOMES = {"users": "home_users", "quota": "home_quota"}
 MIGRATE = {"bytes": "migrated_bytes", "files": "migrated_files", "within": "migration_seconds"}
 OUTAGE = quantities_at("outage")
 TEST = quantities_at("test")
-USUAL = defaults_of(table_beside(__file__, "usual.yaml"))
+USUAL = defaults_of(table_beside(__file__, "usual.yaml"), "assumed")
 UNPROTECTED = Message("the protection scheme of the storage is not known", supply=("storage.protection",))
 UNTIMED = Message("no served model states a time to load its weights", supply=("serving",))
 NOT_PUBLISHED = Message("no job of reinforcement learning publishes weights", supply=("jobs.*.rl",))

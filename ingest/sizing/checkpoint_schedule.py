@@ -14,8 +14,9 @@ from ingest.engine.question import Declared, option
 from ingest.engine.ranges import ranged
 from ingest.engine.registry import solve
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Later, assumed, derived
+from ingest.engine.value import Input, Later, derived
 from ingest.errors import MissingQuantity, UsageError
+from ingest.sizing import USUAL
 from ingest.sizing.evidence_ladder import from_catalog, from_fields
 from ingest.sizing.job import Amount
 from ingest.sizing.rules import applying, finding, messages, refusal
@@ -47,32 +48,7 @@ Point = tuple[float, float, float]
 
 
 #: Figures that hold until the user sets them, by quantity.
-DEFAULTS = {
-    "waste_allowed": assumed(0.05, "5 % of the time for checkpoints, lost work and restores", "checkpoint.waste"),
-    "longest_interval": Input(3600, source="kokolis2024", where="typical interval of larger jobs", grade="published")
-        .by_default("an interval of at most 1 h", "checkpoint.interval"),
-    "interval_share": assumed(0.1, "an interval of a tenth of the mean time to interrupt", "checkpoint.interval"),
-    "drain_fraction": assumed(0.1, "a tenth of the interval drains", "checkpoint.drain_fraction"),
-    "drain_time": Input(120, 51, 200, source="pytorch-async-2025", grade="assumed",
-        where="67 s for 70B on 1,856 GPUs; 51 s for 405B (ByteCheckpoint, table 8)",
-    ).by_default("a drain within 2 min", "checkpoint.drain_time"),
-    "slow_down": Input(0.5, 0, 0.55, source="pytorch-async-2025", grade="derived",
-        where="700 tokens/s per GPU fall to 315 to 372 beside a thread",
-    ).by_default("training loses half of its rate while a checkpoint drains; less beside a process", "checkpoint.slow_down"),
-    "staging_fixed_seconds": Input(0.5, 0.2, 0.8, source="bytecheckpoint2024", grade="derived",
-        where="fitted to 0.59 s (405B, 8,960 GPUs), 0.78 s (70B, 1,856)",
-    ).by_default("half a second for each copy into host memory", "checkpoint.set.staging_fixed_seconds"),
-    "staging_bandwidth_per_gpu": Input(1.7e9, 1.4e9, 7e9, source="pytorch-async-2024", grade="derived",
-        where="fitted to 6.3 s for 7B, 0.78 s for 70B on 1,856 GPUs",
-    ).by_default("each GPU copies 1.7 GB/s into host memory", "checkpoint.set.staging_bandwidth_per_gpu"),
-    "persistent_every": assumed(1, "every checkpoint reaches shared storage", "checkpoint.persistent_every"),
-    "restart_seconds": Input(120, 60, 300, source="bytecheckpoint2024", where="table 8: 129 s for 405B on 8,960 GPUs",
-        grade="derived").by_default("a restore takes 2 min", "checkpoint.restart_time"),
-    "reschedule_seconds": Input(600, 300, 1200, source="kokolis2024", where="restart overhead u0 of 5 to 20 min",
-        grade="published").by_default("10 min from an interrupt to the restore", "checkpoint.reschedule_time"),
-    "keep_last": assumed(3, "the newest three are kept; BLOOM kept 15 to 20 on scratch beside an archive", "checkpoint.keep",
-                         source="bigscience-bloom", where="README.md, lines 773 to 775"),
-}  # fmt: skip
+DEFAULTS = USUAL["checkpoint"]
 
 
 def _figure(help: str, metavar: str, quantity: str) -> Declared:

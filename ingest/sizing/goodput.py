@@ -21,8 +21,9 @@ from ingest.engine.ranges import Tree
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed
+from ingest.engine.value import Input, Quantity, defaults_of
 from ingest.errors import IngestError, UsageError
+from ingest.files import table_beside
 from ingest.sizing.checkpoint import CheckpointOptions, KeptOptions, TierOptions, checkpoint
 from ingest.sizing.checkpoint_schedule import replanned
 from ingest.sizing.job import SIZED_MODEL, Amount, CommonOptions, by_user, quantities_of, settings_of
@@ -288,15 +289,7 @@ SIMULATED = {
     "restart_fraction": "restart",
 }
 #: Figures that hold until the user sets them, by quantity.
-DEFAULTS = {
-    "training_seconds": Input(54 * 86_400, source="llama3-herd", where="sec. 3.3.4: 54 days", grade="published").by_default(
-        "54 days, as Llama 3 405B", "duration"
-    ),
-    "simulated_runs": Input(200).by_default("runs of the simulation", "runs"),
-    "simulation_seed": Input(0).by_default("seed of the simulation", "seed"),
-    "near_recovery_share": Input(0).by_default("every interrupt takes the near tier", "near_recovery"),
-    "repair_seconds": assumed(86_400, "a failed node is available again after a day", "repair_time"),
-}
+DEFAULTS = defaults_of(table_beside(__file__, "goodput.csv")["goodput"])
 
 
 class RunOptions(TypedDict, total=False):

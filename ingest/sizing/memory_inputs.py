@@ -21,6 +21,7 @@ from ingest.engine.messages import Message, Option, option_error
 from ingest.engine.solver import Quantities
 from ingest.engine.value import Input, derived
 from ingest.errors import UsageError, one_of
+from ingest.sizing import USUAL
 from ingest.sizing.checkpoint_files import expert_share, largest_stage_factor
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import USUAL_GPUS_PER_NODE, by_user
@@ -29,10 +30,7 @@ from ingest.sizing.resolve import ModelSize
 from ingest.text import grouped
 
 #: Inputs that nobody has to give.
-DEFAULTS = {
-    "memory_utilization": Input(0.9).by_default("90 % of the memory for states", "utilization"),
-    "residual_bytes_per_gpu": Input(0).by_default("no activations or buffers", "residual"),
-}
+DEFAULTS = USUAL["memory"]
 OFFLOADS = ("none", "cpu", "nvme")
 #: What of a GPU's memory partitioned states may fill.
 ROOM = "memory_left_for_partitions"
@@ -429,34 +427,7 @@ STAGE = Input(
 ).by_default("the weights of a stage, and its gradients in 32 bits; 16 bits at the low end", "set.gathered_parts")  # fmt: skip
 STAGE_FROZEN = STAGE._replace(value=1, low=None, high=None).by_default("the weights of a stage", "set.gathered_parts")
 #: Inputs that nobody has to give.
-STEP_DEFAULTS = {
-    "framework_bytes_per_gpu": Input(
-        2e9, 0.5e9, 5e9, source="ml-engineering", grade="assumed",
-        where="training/performance/README.md, preloaded CUDA kernels: 0.5 to 2 GB; buffers of NCCL come in addition",
-    ).by_default("2 GB for the driver, its kernels and communication", "set.framework_bytes_per_gpu"),
-    "logit_width": Input(
-        6, 4, 12, source="megatron-lm", grade="derived",
-        where="core/tensor_parallel/cross_entropy.py: 16-bit logits, and their exponentials in full precision, in place",
-    ).by_default("16-bit logits and a copy in 32 bits; up to 12 B where a loss is not fused", "set.logit_width"),
-    "fragment_share": Input(
-        0, 0, 0.1, source="torchtitan", grade="assumed",
-        where="benchmarks: peak reserved beside peak active memory; a fifth where lengths vary",
-    ).by_default("an allocator that holds back no fragments; up to 10 % of what a step frees", "set.fragment_share"),
-    "unfused_share": Input(
-        0, 0, 1, source="arithmetic", where="inputs that PyTorch saves of small models", grade="derived",
-    ).by_default("fused kernels, which keep no activated gate", Option("set.unfused_share", "1")),
-    "gathered_token_copies": Input(
-        3, 2, 6, source="torchtitan", grade="derived",
-        where="benchmarks/llama3_h100_202412_torchtitan.md: two copies fewer without waiting; up to six by the peak of table 4",
-    ).by_default("a gathered input, its gradient and that of an output", "set.gathered_token_copies"),
-    "kept_stage_outputs": Input(
-        0, 0, 1, source="megatron-lm", grade="derived",
-        where="core/pipeline_parallel/schedules.py: deallocate_output_tensor; PyTorch keeps them",
-    ).by_default("stages that free what they have sent", Option("set.kept_stage_outputs", "1")),
-    "gathered_parts": Input(
-        2, source="fsdp2023", where="sec. 3.4", grade="published",
-    ).by_default("one layer at work and the next one gathered", "set.gathered_parts"),
-}  # fmt: skip
+STEP_DEFAULTS = USUAL["step"]
 #: Ranges of a step whose upper ends may come together.
 VARIED = (*STEP_DEFAULTS, "bucket_bytes_per_gpu", AGAIN := "recomputed_layer_share")
 

@@ -40,6 +40,7 @@ from ingest.sizing.offload_tiers import (
     TIER_DEFAULTS,
     TIER_WORDS,
     TIERS,
+    USUAL,
     USUAL_PRECISION,
     USUAL_UNITS,
     InferenceOptions,
@@ -70,17 +71,7 @@ NAMES = {"optimizer": "optimizer states"}
 USUAL_RECIPE = "zero-infinity-20"
 #: FLOPs per parameter and token: forward pass 2, backward pass 4, recomputing the forward pass 2.
 RECOMPUTED, STORED = 8, 6
-DEFAULTS = {
-    **TIER_DEFAULTS,
-    "sequences_per_gpu": Input(1).by_default("one sequence on each GPU", "batch"),
-    "sequence_length": Input(1024).by_default("sequences of 1,024 tokens", "sequence_length"),
-    "offload_target": Input(0.9).by_default("bandwidth is sized for 90 % of the rate without transfers", "target"),
-    "residual_bytes_per_gpu": Input(0).by_default("no further buffers", "set.residual_bytes_per_gpu"),
-    "host_memory_delivery": Input(
-        0.49, 0.29, 0.67, source="deep-optimizer-states2024", grade="derived",
-        where="act-output-13B-scale-gaps-a100: 12.58 billion parameters in 3.77 s on one socket of eight channels at 3,200",
-    ).by_default("the optimizer on the CPUs reaches half of the bandwidth of host memory", "set.host_memory_delivery"),
-}  # fmt: skip
+DEFAULTS = TIER_DEFAULTS | USUAL["offload"]
 #: Parameters that the CPUs of a node update per second, where its host memory is unknown.
 HOST_RATE = Input(
     3.34e9, 2e9, 4.6e9, source="deep-optimizer-states2024", grade="derived",

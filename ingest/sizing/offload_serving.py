@@ -13,12 +13,13 @@ from ingest.engine.question import Question, Shown, option, quantities_in, shown
 from ingest.engine.registry import unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, derived
 from ingest.errors import IngestError
 from ingest.files import read_text
 from ingest.sizing.job import Amount, by_user, quantities_of
 from ingest.sizing.offload_tiers import (
     TIER_DEFAULTS,
+    USUAL,
     OffloadJob,
     beyond_reach,
     compute,
@@ -32,14 +33,7 @@ from ingest.units import display
 
 DEFAULTS = {
     **{name: TIER_DEFAULTS[name] for name in ("tier_utilization", "nvme_delivery", "nvme_write_share")},
-    "session_turns": Input(1).by_default("one turn, which reuses nothing", "turns"),
-    "prompt_tokens": Input(512).by_default("512 new tokens in a turn", "prompt"),
-    "generated_tokens": Input(32).by_default("32 tokens are generated in a turn", "generate"),
-    "turn_seconds": assumed(60, "each user asks once a minute", "turn_time"),
-    "first_token_seconds": assumed(0.5, "a turn reads its context within half a second", "first_token_time"),
-    "session_retention_seconds": assumed(0, "caches are dropped when their session ends", "retention"),
-    "kv_hit_share": Input(1).by_default("the tier holds all sessions, so that every reuse hits", "hit"),
-    "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
+    **USUAL["sessions"],
 }
 #: Results of turns that read from the tier, the three of most weight first.
 READING = ("kv_turn_bandwidth", "kv_last_turn_bandwidth", "kv_peak_read_bandwidth", "kv_peak_turns", "kv_burst_bandwidth",

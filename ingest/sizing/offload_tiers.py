@@ -13,8 +13,9 @@ from ingest.engine.question import Question, Shown, option, shown
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer, Deferred, Sources
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Quantity, assumed, derived
+from ingest.engine.value import Input, Quantity, defaults_of, derived
 from ingest.errors import IngestError, UsageError, one_of
+from ingest.files import table_beside
 from ingest.sizing import evidence_ladder
 from ingest.sizing.evidence_ladder import from_fields
 from ingest.sizing.job import Amount, Written, by_user, gpus_in_node, quantities_of
@@ -37,23 +38,10 @@ AWAY, DRIVES = ("cpu", "nvme", "storage"), ("nvme", "storage")
 PLACES = {"gpu": "GPU memory", "cpu": "host memory", "nvme": "NVMe", "storage": "shared storage"}
 #: tier -> what sets the size of it in a node
 SIZES = {"gpu": "gpu", "cpu": "set.host_memory_per_node", "nvme": "set.nvme_bytes_per_node"}
-#: What nobody has to give of the tiers.
-TIER_DEFAULTS = {
-    "memory_utilization": Input(0.9).by_default("90 % of the GPU memory", "set.memory_utilization"),
-    "tier_utilization": assumed(0.9, "90 % of host memory and NVMe", "set.tier_utilization"),
-    "host_link_delivery": Input(
-        0.5, 0.3, 0.8, source="deepspeed-examples",
-        where="README.md, 4-bit weights on the host: 9.5 to 17.2 of 31.5 GB/s; DeepNVMe blog: 48 of 63 GB/s from NVMe",
-        grade="derived",
-    ).by_default("copies reach half of the host link", "set.host_link_delivery"),
-    "nvme_delivery": Input(
-        0.43, 0.36, 0.76, source="deepnvme2025", where="10, 27, 48 GB/s of 4 × 7, 4 × 14, 8 × 14; ZeRO-Inference: 65 and "
-        "76 % of a single drive", grade="derived",
-    ).by_default("reads and writes of tensors reach 43 % of the datasheet", "set.nvme_delivery"),
-    "nvme_write_share": Input(
-        0.5, 0.41, 0.54, source="deepnvme2025", where="writes over reads: 5 of 10, 11 of 27, 26 of 48 GB/s", grade="derived",
-    ).by_default("drives write half as fast as they read", "set.nvme_write_bandwidth_per_node"),
-}  # fmt: skip
+#: What nobody has to give, by part of the question; of the tiers.
+_PARTS = table_beside(__file__, "offload_defaults.csv")
+USUAL = {part: defaults_of(rows) for part, rows in _PARTS.items()}
+TIER_DEFAULTS = USUAL["tiers"]
 #: Drives whose bandwidth is measured are not discounted again.
 MEASURED_WITH_TENSORS = Input(1, note="the bandwidth is measured with reads and writes of tensors")
 USUAL_PRECISION, USUAL_UNITS = "bf16", 1
@@ -302,17 +290,9 @@ RELEASED_BITS = (2, 3, 4, 8, 16, 32)
 FULL_BITS, SCALE_BYTES = 16, 4
 DEFAULTS = {
     **TIER_DEFAULTS,
-    "inference_sequences": Input(1).by_default("one sequence", "batch"),
-    "prompt_tokens": Input(512).by_default("prompts of 512 tokens, as ZeRO-Inference measures", "prompt"),
-    "generated_tokens": Input(32).by_default("32 tokens are generated, as ZeRO-Inference measures", "generate"),
-    "bytes_per_cached_element": Input(2).by_default("16-bit key-value cache", "set.bytes_per_cached_element"),
-    "residual_bytes_per_gpu": Input(0).by_default("no further buffers", "set.residual_bytes_per_gpu"),
+    **USUAL["inference"],
     "streamed_layers_per_gpu": Input(STREAMED_LAYERS, note="one layer computes while the next arrives"),
-    "streaming_efficiency": Input(
-        0.93, 0.8, 1.03, source="deepnvme2025", where="Llama-3-70B from 10, 27 and 48 GB/s: 103, 93 and 80 % of the bound",
-        grade="derived",
-    ).by_default("generation reaches 93 % of what drives deliver", "set.streaming_efficiency"),
-}  # fmt: skip
+}
 #: Skewed routing visits fewer experts, and engines that fetch whole layers read all.
 EXPERTS_READ = Input(0, 0, 1, grade="assumed").by_default(
     "a decode step reads the experts that its tokens visit, each as likely; at most all", "set.expert_read_excess"

@@ -14,9 +14,10 @@ from ingest.engine.question import Question, Shown, chosen_words, filled, option
 from ingest.engine.registry import needs_below, solve, steps_below
 from ingest.engine.result import Answer, Deferred
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, derived
 from ingest.errors import UsageError, one_of
 from ingest.formulas.post_training import MEASURED
+from ingest.sizing import USUAL
 from ingest.sizing.checkpoint import SavedCheckpoints, saved_checkpoints
 from ingest.sizing.checkpoint_schedule import as_usual
 from ingest.sizing.evidence_ladder import from_catalog
@@ -56,27 +57,10 @@ USUAL_TRACE, USUAL_KEPT = "json", "ids,logprobs,text"
 #: Experts that one byte tells apart.
 EXPERTS_IN_A_BYTE = 256
 DEFAULTS = {
-    "rollout_hosts": Input(1).by_default("one rollout host", "rollout_hosts"),
-    "replica_nodes": Input(1).by_default("an engine fills a host", "set.replica_nodes"),
-    "publish_every": Input(1).by_default("a version after each step", "every"),
-    "anchor_every": Input(25, source="fireworks-delta", where="full checkpoint every 25 steps", grade="published").by_default(
-        "an anchor every 25 versions", "anchor_every"
-    ),
-    "weight_versions_kept": assumed(2, "hosts lag by one version at most", "keep"),
-    "changed_share": Input(0.02, 0.01, 0.03, source="skyrl-delta", where="issue 1903: about 1-3 % after an optimization step",
-                           grade="published").by_default("1 % to 3 % of the parameters change", "changed_share"),
+    **USUAL["rl"],
     "position_bytes": Input(4, source="slime-delta", where="indices: int32 positions", grade="published"),
-    "join_seconds": assumed(600, "a host that joins has read anchor and chain within 10 min", "join_within"),
-    "host_joins_per_day": assumed(1, "each rollout host joins once a day", "set.host_joins_per_day"),
-    "broadcast_bandwidth": Input(5e9, 2.7e9, 5.1e9, source="verl-delta", where="issue 7060, nccl: 145 GB in 28.8 s, 15 GB in "
-                                 "5.7 s", grade="measured").by_default("full weights reach all hosts at 5 GB/s",
-                                                                       "network_bandwidth"),
     "page_bytes": Input(4096, note="page of x86 and most Arm servers"),
-    "rollout_record_bytes": assumed(2000, "2 kB beside the tokens: task, reward, timing", "set.rollout_record_bytes"),
-    "trace_retention_seconds": assumed(30 * 86_400, "traces are kept for 30 days", "trace_retention"),
-    "sandbox_images": Input(1).by_default("one image", "sandbox_images"),
-    "sandbox_seconds": assumed(60, "cold hosts have read an image within 60 s", "sandbox_within"),
-}  # fmt: skip
+}
 #: Spacings of anchors in the table.
 SPACINGS = (1, 2, 5, 10, 25, 50, 100, 200)
 #: Storage of the table of paths, a file system and two object stores, with the bytes of one request: a read of a client, and

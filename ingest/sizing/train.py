@@ -15,8 +15,9 @@ from ingest.engine.question import Question, Shown, chosen_words, defaults_in, f
 from ingest.engine.registry import solve
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, Later, Quantity, assumed, derived, revised
+from ingest.engine.value import Input, Later, Quantity, derived, revised
 from ingest.errors import IngestError, UsageError
+from ingest.sizing import USUAL
 from ingest.sizing.bandwidth import rate_warnings
 from ingest.sizing.checkpoint import (
     JobSizeOptions,
@@ -52,11 +53,7 @@ from ingest.sizing.rules import contradictions, told, unused
 from ingest.units import display, parse, priced
 
 #: Inputs that nobody has to give. Money, carbon and water have no default.
-DEFAULTS = {
-    "stall_fraction": Input(0).by_default("the GPUs never wait for data", "stall"),
-    "pue": assumed(1.1, "a building that adds 10 % to the energy of its machines; older ones add 58 %", "pue",
-                   source="llama1", where="table 15"),
-}  # fmt: skip
+DEFAULTS = USUAL["train"]
 #: What machines draw of the power that their makers state, where that is the source of it.
 USUAL_LOAD = Input(1, low=0.76, high=1, grade="measured", source="newkirk2025", where="abstract").by_default(
     "the power that makers state, of which training on nodes of 8 H100 draws 76 % to 82 %", "power", "set.power_load"

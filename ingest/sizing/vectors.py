@@ -15,8 +15,9 @@ from ingest.engine.question import Question, Shown, filled, option, quantities_i
 from ingest.engine.registry import needs_below, solve, unit_of
 from ingest.engine.result import Answer
 from ingest.engine.solver import Quantities
-from ingest.engine.value import Input, assumed, derived
+from ingest.engine.value import Input, derived
 from ingest.errors import MissingQuantity, UsageError, one_of
+from ingest.sizing import USUAL
 from ingest.sizing.dataset import USUAL_BYTES_PER_TOKEN, USUAL_TOKENS_PER_DOCUMENT
 from ingest.sizing.evidence_ladder import from_catalog, from_fields, peak_of
 from ingest.sizing.job import ONE_GPU, USUAL_GPU, Amount, CommonOptions, by_option, by_user, quantities_of, settings_of
@@ -42,10 +43,7 @@ TEXT = ("documents", "tokens")
 #: The class of models that embed text.
 EMBEDS, PRECISION = "bert-translation", "bf16"
 USUAL_CHUNK = Input(512).by_default("chunks of 512 tokens, as most embedding models read", "chunk")
-DEFAULTS = {
-    "index_load_seconds": assumed(600, "copies of the index have 10 min to read it after a restart", "load_time"),
-    "rebuilds_per_day": assumed(1, "the index is written once a day, by rebuilds and compaction", "rebuilds_per_day"),
-}
+DEFAULTS = USUAL["vectors"]
 #: What the name of a limit of a layout ends with.
 BOUNDS = ("_min", "_max")
 #: index -> neighbours of a node

@@ -26,9 +26,9 @@ from ingest.units import parse
 
 _WRITTEN = table_beside(__file__, "units.yaml")
 #: defaults: of any system, of the drives in a node, and of a service whose sizes are not published
-DEFAULTS = defaults_of(_WRITTEN["defaults"])
-LOCAL = defaults_of(_WRITTEN["local_defaults"])
-USUAL = defaults_of(_WRITTEN["tier_defaults"])
+DEFAULTS = defaults_of(_WRITTEN["defaults"], "assumed")
+LOCAL = defaults_of(_WRITTEN["local_defaults"], "assumed")
+USUAL = defaults_of(_WRITTEN["tier_defaults"], "assumed")
 #: field of an entry -> quantity
 OF_UNIT, OF_CLIENT, OF_DRIVE, OF_UNIT_DRIVE, OF_TIER = (
     _WRITTEN[f"of_{name}"] for name in ("unit", "client", "drive", "unit_drive", "tier")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ingest.engine.expression import FUNCTIONS
-from ingest.engine.registry import InputQuantity, given_in
+from ingest.engine.registry import InputQuantity, computed_in, given_in
 from ingest.files import table_beside
 from ingest.reports.web.expressions import BUILTINS, ERRORS, METHODS, annotated, is_property, name_of, stored
 from ingest.reports.web.javascript import Printer
@@ -48,6 +48,9 @@ class Source:
         given = [call for _ in tables for row in given_in(str(_path(self.name))) for call in _given(*row)]
         self.imported |= {name: ("ingest.engine.registry", name) for name in ("input_quantity", "alternative") if tables}
         self.tree.body = [*given, *chain.from_iterable(_unrolled(node) for node in self.tree.body if node not in tables)]
+        expressed = [node for node in self.tree.body if _is_call(node, "computed_quantities")]
+        for at in [self.tree.body.index(node) for node in expressed]:
+            self.tree.body[at : at + 1] = [_computed(**row) for row in computed_in(str(_path(self.name)))]
         computed = [_as_function(node) for node in self.tree.body]
         if any(computed):
             self.imported |= {name: ("ingest.engine.expression", name) for name in FUNCTIONS}
@@ -126,6 +129,13 @@ def _given(one: InputQuantity, instead: Iterable[tuple[str, list[str], bool]]) -
         for case, formulas, optional in instead
     ]
     return [_made("input_quantity", one), *ast.parse("\n".join(calls)).body]
+
+
+def _computed(name: str, expression: str, unit: str, meaning: str, **declared: Any) -> ast.stmt:
+    """The call that declares a computed quantity of a table."""
+    source = [declared.pop("source")] if "source" in declared else []
+    words = [*map(repr, (name, expression, unit, meaning, *source)), *(f"{key}={value!r}" for key, value in declared.items())]
+    return ast.parse(f"computed_quantity({', '.join(words)})".replace("=-inf", "=-float('inf')")).body[0]
 
 
 def _as_function(node: ast.stmt) -> ast.FunctionDef | None:
