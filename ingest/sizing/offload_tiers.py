@@ -332,7 +332,9 @@ class InferenceOptions(TypedDict, total=False):
     ]
     weight_bits: Annotated[
         Amount,
-        option("Bits of a stored weight: as released, else {default}.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}),
+        option(
+            "Bits of a stored weight: as released, else {default}.", quantity="weight_bits", usual={"weight_bits": FULL_BITS}
+        ),
     ]
     price: Annotated[
         Amount,

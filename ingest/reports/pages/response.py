@@ -191,6 +191,8 @@ def _blocks(
             own = [LINE_NAMES.get(ident, "")] * named + [f"{found.weights.get(ident, 1):g}"] * weights
             rows.append((ident, *own, *cells[part]))
         if weights and rows:
-            rows.append(("score", *[""] * len(own), *("" if score is None else f"{score * 100:.1f} %" for score in found.scores[part])))
+            rows.append(
+                ("score", *[""] * len(own), *("" if score is None else f"{score * 100:.1f} %" for score in found.scores[part]))
+            )
         heads = ("id", *["requirement"] * named, *["weight"] * weights, *letters[part])
         yield Section(whole, heads, tuple(rows), more if part.stop >= len(letters) else ())

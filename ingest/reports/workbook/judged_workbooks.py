@@ -48,7 +48,11 @@ def response_workbook(found: Comparison) -> bytes:
               "Notes": NOTES, "Differences": CHANGES, "Requirements": {"Id": 15, "Requirement": 120}}  # fmt: skip
     if found.ranking:
         points = dict.fromkeys((f"{name} ({most:g})" for name, most in found.award.points.items()), 12)
-        sheets = {"Offers": OFFERS, "Ranking": {"Rank": 7, "Offer": 60, **points, found.award.method: 14, f"Cost over {found.award.years} years": 16}, **sheets}
+        sheets = {
+            "Offers": OFFERS,
+            "Ranking": {"Rank": 7, "Offer": 60, **points, found.award.method: 14, f"Cost over {found.award.years} years": 16},
+            **sheets,
+        }
     book = WorkbookWriter(
         "Offers compared", {name: SheetLayout((*heads,), (*heads.values(),)) for name, heads in sheets.items()}
     )
@@ -77,7 +81,13 @@ def response_workbook(found: Comparison) -> bytes:
                 unit = None if one.value is None else response_unit(one.value, one.unit)
                 required = None if unit is None or one.value is None else NumberCell(one.value / unit.factor, "strong")
                 if unit is not None or name == "Compliance":
-                    own = (one.id, LINE_NAMES.get(one.id, ""), one.priority, required or one.required, unit.name if unit else "")
+                    own = (
+                        one.id,
+                        LINE_NAMES.get(one.id, ""),
+                        one.priority,
+                        required or one.required,
+                        unit.name if unit else "",
+                    )
                     sheet.row(*own, *map(content, found.row(place)))
             if name == "Compliance":
                 # All that is not met stands out.
