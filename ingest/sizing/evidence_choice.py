@@ -196,8 +196,9 @@ def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, states
     """The precision in which runs of a model compute on GPUs, as words for a title, where they keep their weights in another:
     what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere, and where adapters are trained of a
     model whose published runs train all."""
-    alike = model is not None and (not states.adapters or model.optimizer == states.id)
-    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if alike and gpu else ""
+    if model is None or (states.adapters and model.optimizer != states.id):
+        return ""
+    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if gpu else ""
     return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
 
 
