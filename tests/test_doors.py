@@ -118,9 +118,9 @@ def test_an_option_of_bw_takes_one_line(house):
 
 
 def test_a_printed_result_takes_one_line_and_a_formula_with_a_label_two_files(house):
-    words = '"B/s", "Read bandwidth of two such jobs.", label="read bandwidth of two jobs"'
-    made = f'computed_quantity("bandwidth_of_two_jobs", "2 * ingest_bandwidth_per_job", {words})\n'
-    path = "ingest/formulas/bandwidth.py"
+    words = "Read bandwidth of two such jobs.,read bandwidth of two jobs"
+    made = f"bandwidth_of_two_jobs,B/s,2 * ingest_bandwidth_per_job,{words}\n"
+    path = "ingest/formulas/bandwidth.computed.csv"
     house.add(path, (ROOT / path).read_text(encoding="utf-8") + made)
     last = '        Shown("implied_flops_utilization"'
     names = {"stored_dataset_bytes": "stored dataset bytes", "bandwidth_of_two_jobs": "read bandwidth of two jobs"}
@@ -198,8 +198,8 @@ def planned_lines(house, text):
 
 
 def test_a_requirement_line_takes_two_files(house):
-    path = "ingest/formulas/site_totals.py"
-    doubled = 'computed_quantity("site_doubled_reads", "2 * workload_read_bandwidth", "B/s",\n    "Reads of two such sites.")\n'
+    path = "ingest/formulas/site_totals.computed.csv"
+    doubled = "site_doubled_reads,B/s,2 * workload_read_bandwidth,Reads of two such sites.\n"
     house.add(path, (ROOT / path).read_text(encoding="utf-8") + doubled)
     line = {"metric": "site_doubled_reads", "priority": "target", "operation": "read", "says": "$sustain $reads"}
     line |= {"theme": "capacity", "why": "A second site.", "column": "job_read_bandwidth_of_jobs", "clients": "site"}
@@ -227,7 +227,7 @@ def test_a_kind_of_load_takes_three_files(house):
     """Its keys in the schema, its formulas, and its line; that its nodes draw it comes with them."""
     path = "ingest/formulas/site_transfers.py"
     text = (ROOT / path).read_text(encoding="utf-8")
-    house.add(path, f"{text}\nfrom ingest.engine.registry import input_quantity\n{INTAKE}")
+    house.add(path, f"{text}\nfrom ingest.engine.registry import computed_quantity, input_quantity\n{INTAKE}")
     key = {"$ref": "#/$defs/quantity", "description": "Of the instrument."}
     keys = {"bytes": {**key, "x-quantity": "intake_bytes"}, "within": {**key, "x-quantity": "intake_seconds"}}
     intake = {"type": "object", "x-load": True, "properties": keys, "additionalProperties": False, "required": [*keys]}

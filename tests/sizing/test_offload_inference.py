@@ -67,6 +67,18 @@ def test_quantized_weights_carry_scales(bits, width):
     assert results(**LLAMA, weight_bits=bits)["held_weights_bytes"] == pytest.approx(width * WEIGHTS)
 
 
+@pytest.mark.parametrize(
+    ("model", "weights"),
+    [("deepseek-v3", 671.0e9), ("gpt-oss-120b", 65.25e9), ("kimi-k2-thinking", 594e9), ("llama3-8b", 16.06e9)],
+)
+def test_a_server_holds_a_release_at_its_own_width(model, weights):
+    """Bytes of the files of the releases, whose embeddings keep 16 bits."""
+    found, full = (ingest.offload(model, gpu="h200", inference=True, **more) for more in ({}, {"weight_bits": 16}))
+    assert found.results["held_weights_bytes"].value == pytest.approx(weights, rel=0.03)
+    assert full.results["held_weights_bytes"].value >= found.results["held_weights_bytes"].value
+    assert not {"W92", "W131"} & {*map(rule_of, found.warnings)}
+
+
 def test_windows_tiers_and_drives():
     # Mistral 7B: 32 layers, 8 key-value heads of 128; 131,072 B per token, no window in its second edition.
     known = {"model": "mistral-7b", "inference": True, "gpu": "h100", "gpus": 1, "generate": 88}
