@@ -116,8 +116,7 @@ def physical(unit: str) -> str:
     ('B/s', 'B', '1/s', '1')
     """
     top, *below = unit.split("/")
-    kept = [part for part in below if part not in COUNTED]
-    return "/".join(["1" if top in COUNTED else top, *kept])
+    return "/".join(["1" if top in COUNTED else top, *(part for part in below if part not in COUNTED)])
 
 
 @lru_cache(maxsize=1024)

@@ -197,8 +197,7 @@ def limits(remark: str, asked: Callable[[Counted, bool], str | None], required: 
     # A sentence that confirms says nothing of the next one.
     sentences = [one for one in WORDS["sentences"].split(remark) if re.search(r"\w", one)]
     parts = [(remark, False), *((one, True) for one in sentences if len(sentences) > 1)]
-    told = (_limits_of(one, asked, required, point) for one, point in parts)
-    return next(filter(None, told), "")
+    return next(filter(None, (_limits_of(one, asked, required, point) for one, point in parts)), "")
 
 
 def _limits_of(remark: str, asked: Callable[[Counted, bool], str | None], required: str, may_point: bool) -> str:
@@ -336,8 +335,7 @@ def bound_kept(bound: str, offered: str) -> bool | None:
     >>> bound_kept("at most 24 h", "20"), bound_kept("at most 24 h", "1200"), bound_kept("at most 5 ms", "under a millisecond")
     (True, None, None)
     """
-    pair = _against(bound, offered)
-    if pair is None:
+    if (pair := _against(bound, offered)) is None:
         return None
     limit, value, _ = pair
     return value <= limit * (1 + SAME) if bound.startswith(AT_MOST) else value >= limit * (1 - SAME)
