@@ -182,7 +182,7 @@ def read_text(path: str | Path, expected: str, *, place: str = "", most: int = M
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e-?\d+)?")
 
 
-def table_beside(module: str | Path, name: str) -> Any:
+def table_beside(module: str | Path, name: str | Path) -> Any:
     """A table of the package: the file of that name below the folder of a module, which gives its `__file__`.
 
     YAML as it is; of CSV the rows by `of` and `quantity`, without empty cells and with numbers where a cell is one.
@@ -190,7 +190,7 @@ def table_beside(module: str | Path, name: str) -> Any:
     import json
 
     text = (Path(module).parent / name).read_text(encoding="utf-8")
-    if name.endswith(".csv"):
+    if str(name).endswith(".csv"):
         head, *rows = csv.reader(text.splitlines())
         found: dict[str, dict[str, Any]] = {}
         for row in rows:

@@ -24,6 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[1]
 LIST = ROOT / "tests" / "mutants.txt"
 #: Mutants that run concurrently, and seconds after which tests that do not end count as red.
@@ -35,34 +37,7 @@ SHARED = ("catalogs", "examples", "docs", "Makefile", "README.md", "CHANGELOG.md
 #: Modules from which mutants are drawn, the first match of each -> the commands whose recorded answers (`tests/frozen`) are
 #: compared first, and the tests that follow, quick ones first; of the package's own folder, where a name has none. The doctests
 #: of the module itself run between them.
-DRAWN = {
-    "ingest/acceptance/path_benchmark.py": " | measure_storage",
-    "ingest/acceptance/observed_job.py": "accept observe | observation/observed_job accept",
-    "ingest/acceptance/*.py": "verdict accept plan | accepted run_interval service_limits verdict_outputs loads_and_data"
-    " verdict_bad mended accept limits_of_tests inspection table verdict_fio",
-    "ingest/rfp/*.py": "response report plan | unit_slips compliance comparison response award hostile_workbook",
-    "ingest/observation/*.py": "observe calibrate feed accept | steady_window scaling log_agreement training_logs data_waits"
-    " profiles observed_job calibration loop feed/recorded_runs darshan_and_dftracer",
-    "ingest/loader/*.py": "feed calibrate train plan | feed/stall feed/recorded_runs feed/feed feed/latency_line"
-    " observation/loop site/preparation sizing/thresholds",
-    "ingest/storage/*.py": "fit plan report explain | units_of_systems compare existing plans limits_of_fits fits market"
-    " services sizing/thresholds workbook/charts sites fit_properties",
-    "ingest/site/*.py": "plan report fit diff accept | site_numbers site_totals must_show mixtures preparation tiers"
-    " training_day tender_facts site_properties site_refusals site_examples rounding site_lines demand_law what_buyers_say"
-    " one_job rfp/comparison sizing/thresholds workbook/charts site_reads",
-    "ingest/sizing/checkpoint*.py": "checkpoint goodput train plan | checkpoint checkpoint_layout checkpoint_practice goodput"
-    " thresholds",
-    "ingest/sizing/memory*.py": "memory checkpoint offload train | memory modelling oracles thresholds inverse_questions",
-    "ingest/sizing/offload*.py": "offload memory | thresholds offload offload_inference offload_serving formulas/kv_benchmark",
-    "ingest/sizing/[gr][ou]*.py": "goodput train bw feed plan | thresholds rules goodput evidence estimate checkpoint dataset"
-    " arguments offload train feed/feed storage/fits site/site_numbers",
-    "ingest/sizing/train.py": "train goodput plan | train thresholds inverse_questions",
-    "ingest/sizing/d[ae]*.py": "dataset feed train plan | dataset feed/feed thresholds sizes",
-    "ingest/sizing/optimizer_states.py": "memory checkpoint offload | memory checkpoint offload",
-    "ingest/sizing/published_rates.py": "bw validate sweep train feed plan | ladder evidence thresholds estimate",
-    "ingest/sizing/[bejst]*.py": "bw validate sweep train feed plan | thresholds ladder evidence estimate axes sizes"
-    " embedding_reads train sweep rules sizing_refusals site/one_job",
-}
+DRAWN = yaml.safe_load((ROOT / "tests/drawn_mutants.yaml").read_text(encoding="utf-8"))
 #: so many questions of the first command at most, and so many of each other one
 ASKED = (1200, 150)
 #: Modules that decide nothing: they read, write or word.

@@ -211,11 +211,8 @@ def section_of(keys: Sequence[str]) -> str:
     >>> section_of(("jobs", "vision", "checkpoint")), section_of(("datasets", "a", "growth")), section_of(())
     ('jobs.*.checkpoint', 'growth', '')
     """
-    return "growth" if [*keys[-1:]] == ["growth"] else _place(keys)
-
-
-def _place(keys: Sequence[str]) -> str:
-    return ".".join("*" if number == 1 and keys[0] in NAMED else key for number, key in enumerate(keys))
+    named = ["*" if number == 1 and keys[0] in NAMED else key for number, key in enumerate(keys)]
+    return "growth" if named[-1:] == ["growth"] else ".".join(named)
 
 
 def _meant(found: str, keys: Sequence[str], known: Sequence[str]) -> str:
@@ -373,12 +370,13 @@ def _problem(error: Any) -> tuple[tuple[str, ...], str]:
 
 def _beside(keys: Sequence[str], found: str) -> str:
     """The one key beside another that takes a value in its unit; empty where none does, or several."""
-    above, taking = _place(keys[:-1]), []
+    above, taking = section_of((*keys[:-1], "")), []
     for path, quantity in _paths().items():
-        if quantity and path.rpartition(".")[0] == above:
+        key = path.removeprefix(above)
+        if quantity and path == f"{above}{key}" and "." not in key:
             with suppress(UsageError):
                 read_value(quantity, found)
-                taking.append(path.rpartition(".")[2])
+                taking.append(key)
     return taking[0] if len(taking) == 1 else ""
 
 

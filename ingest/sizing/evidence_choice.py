@@ -193,12 +193,9 @@ def _largest_runs(rates: PublishedRates, protocol: str | None) -> dict[str, dict
 
 
 def computed_in(model: Model | None, gpu: Gpu | None, gpus: float | None, states: Optimizer, catalog: Catalog) -> str:
-    """The precision in which runs of a model compute on GPUs, as words for a title, where they keep their weights in another:
-    what is multiplied in 8 or 4 bits is quantized for the product alone. Empty elsewhere, and where adapters are trained of a
-    model whose published runs train all."""
-    if model is None or (states.adapters and model.optimizer != states.id):
-        return ""
-    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if gpu else ""
+    """The precision of the products of published runs that keep their weights in a wider one, as words for a title, or none."""
+    alike = not states.adapters or (model is not None and model.optimizer == states.id)
+    found = usual_precision(PublishedRates(model, catalog), gpu, gpus).precision if model and gpu and alike else ""
     return f"; computed in {found}" if found in FASTEST_FIRST[: FASTEST_FIRST.index("bf16")] else ""
 
 
