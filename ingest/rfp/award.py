@@ -11,6 +11,7 @@ from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from ingest.engine.registry import solve
+from ingest.errors import IngestError, brief
 from ingest.files import table_beside
 from ingest.rfp.vendor_words import parsed, read_value
 from ingest.rfp.workbook_reader import MOST_CENTS, Rows, number_in
@@ -21,6 +22,7 @@ _WRITTEN = table_beside(__file__, "award.yaml")
 CRITERIA, METHODS = (dict[str, str](_WRITTEN[name]) for name in ("criteria", "methods"))
 PRICE, TARGETS, TERMS = CRITERIA
 BEST_VALUE, COST_PER_POINT = METHODS
+MOST_POINTS = 10**6  # of a criterion; nor does a tender count more years
 #: The sheet of a tender that states the award, and its headings; the first rows are criteria.
 AWARD_SHEET = "Award"
 #: What a price counts for, headings of the sheet of prices, and its lines that are no prices.
@@ -74,10 +76,19 @@ class Award:
 
     @classmethod
     def read(cls, rows: Rows | None, prices: Rows | None = None) -> Award:
-        """The award that a tender states; by cost alone where it states none, over the years of its sheet of prices."""
-        found = {str(row[0]): row[1] for row in (*(prices or ()), *(rows or ())) if len(row) > 1 and row[0]}
+        """The award that a tender states; by cost alone where it states none, over the years of its sheet of prices.
+
+        Raises IngestError: a number of it was replaced by something else.
+        """
+        found = {str(row[0]): row[1] for row in rows or () if len(row) > 1 and row[0]}
+        totals = [("years", row[1]) for row in prices or () if row[:1] == (TOTAL,) and row[2:3] == ("years",)]
+        stated = {"years": cls.years, "electricity price": None, **dict(totals), **found}
+        for name, value in stated.items():
+            number = value is None or (isinstance(value, (int, float)) and 0 <= value < MOST_POINTS)
+            if name in (*CRITERIA, "years", "electricity price") and not number:
+                raise IngestError(f"sheet {AWARD_SHEET}: {name}: found {brief(value)}, expected the number that was sent")
         points = {name: float(found[name]) for name in CRITERIA if name in found}
-        years, price = int(found.get("years") or found.get(TOTAL) or cls.years), found.get("electricity price")
+        years, price = max(int(stated["years"]), 1), stated["electricity price"]
         if not points:
             return cls({PRICE: 100.0}, years=years, stated=False)
         return cls(points, str(found.get("method", BEST_VALUE)), years, price and float(price))

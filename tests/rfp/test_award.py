@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from offers import ONE_JOB, columns, edited, everything_met, filled, on_form, told
 
 import ingest
-from ingest.errors import UsageError
+from ingest.errors import IngestError, UsageError
 from ingest.reports.workbook.vendor_workbook import vendor_workbook
 from ingest.rfp.award import IN_STEPS, ONCE, OPTION, STATED, YEARLY, Award, flips, priced, ranking
 from ingest.rfp.workbook_reader import _formatted
@@ -25,7 +25,10 @@ def sheet(*lines):
     return [HEADS, *((item, counts, *given, *[None] * (4 - len(given))) for item, counts, *given in lines)]
 
 
-def test_costs_are_those_of_the_planned_years():
+@pytest.mark.parametrize("row", [("years", "abc"), ("price", "forty"), ("years", float("inf")), ("electricity price", "x")])
+def test_costs_are_those_of_the_planned_years(row):
+    with pytest.raises(IngestError, match=f"sheet Award: {row[0]}: found"):
+        Award.read([row])
     award = Award({"price": 1}, years=5, electricity_price=0.2)
     found = priced(sheet(
         ("System, all capacity at delivery", ONCE, None, None, "1.000.000,00 EUR"), ("Support per year", YEARLY, 2, 50_000),
