@@ -17,12 +17,12 @@ SMALL = 5
 CHOICES = ("choose", "choose_first", "withdraw")
 #: budget -> the most that is allowed
 BUDGETS = {
-    "lines of the package": 76_060,
+    "lines of the package": 76_046,
     "modules": 276,
     "functions with at most five lines, %": 49.2,
     "choices outside the engine": 0,
     "literals of quantity names outside the formulas": 5_169,
-    "lines of the tests": 49_616,
+    "lines of the tests": 49_615,
     "pages of documentation": 107,
     "arrows up, by import or by name": 0,
 }
